@@ -1,0 +1,1 @@
+"""The mini models and the scripts that build, train and measure them."""

@@ -1,0 +1,72 @@
+"""The byte-level BPE of the mini models: a few hundred tokens, each word of the world one."""
+
+from __future__ import annotations
+
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast
+
+from vca_core.scenes.world import COLORS, PHRASES, SHAPES
+
+COLUMNS = tuple("abcdefgh")
+ROWS = tuple("12345678")
+"""A place is a column letter and a row digit of an 8 × 8 grid."""
+
+
+def corpus() -> list[str]:
+    """Sentences that hold every word the world uses, often enough to be merged whole."""
+    words = [*COLORS, *SHAPES, *COLUMNS, *ROWS, "yes", "no", "true", "false", "unknown"]
+    lines = [f" {word}" for word in words]
+    for phrase in PHRASES.values():
+        for color in COLORS:
+            for shape in SHAPES:
+                lines += [
+                    f"Is the {color} {shape} {phrase} the {color} {shape}? Answer yes or no.",
+                    f"Statement: The {color} {shape} is {phrase} the {color} {shape}."
+                    " Is the statement true or false?",
+                    f"Is there a {color} {shape} in the picture? Answer yes or no.",
+                    f"Where is the {color} {shape}?",
+                    "You are a helpful assistant. user assistant system\n",
+                ]
+    return lines * 4
+
+
+def build_tokenizer(
+    special: list[str],
+    *,
+    pad: str,
+    eos: str,
+    bos: str | None = None,
+    vocab_size: int = 480,
+    **named,
+) -> PreTrainedTokenizerFast:
+    """Train the tokenizer with a family's own special tokens.
+
+    Parameters
+    ----------
+    special : list of str
+        Special tokens; they get the first ids, in order.
+    pad, eos, bos : str
+        Which of them pad, end and begin.
+    vocab_size : int
+    **named
+        Special tokens that the family's processor looks up by attribute.
+    """
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        special_tokens=special,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(corpus(), trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token=pad,
+        eos_token=eos,
+        bos_token=bos,
+        model_max_length=2048,
+        clean_up_tokenization_spaces=False,
+        extra_special_tokens=named or None,
+    )

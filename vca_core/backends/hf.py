@@ -1,0 +1,207 @@
+"""What the four families share: native processor, chat template, right-padded forward."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import torch
+from PIL import Image
+from transformers import AutoModelForImageTextToText, AutoProcessor
+from transformers.utils import logging as hf_logging
+
+from vca_core.backends.base import BackendError, Encoded
+from vca_core.backends.files import CheckpointFiles
+from vca_core.records import VERBALIZERS
+
+ATTENTION = "sdpa"
+"""Pinned, since attention implementations differ in the last bits; recorded with each run."""
+
+
+class HFBackend:
+    """A checkpoint of transformers; weights load at the first forward.
+
+    Parameters
+    ----------
+    files : CheckpointFiles
+    device, dtype : str
+        ``dtype`` "auto" takes the checkpoint's own.
+    system : str, optional
+        Replaces the family's system message.
+    trust_remote_code : bool
+    """
+
+    family: ClassVar[str]
+    SYSTEM: ClassVar[str | None] = None
+    max_batch: ClassVar[int] = 64
+
+    def __init__(
+        self,
+        files: CheckpointFiles,
+        *,
+        device: str = "cpu",
+        dtype: str = "auto",
+        system: str | None = None,
+        trust_remote_code: bool = False,
+    ) -> None:
+        self.files = files
+        self.checkpoint = files.name
+        self.device = device
+        self.dtype = dtype
+        self.system = self.SYSTEM if system is None else system
+        self.trust_remote_code = trust_remote_code
+        self._prompt_ids: dict[tuple[str, bool], list[int]] = {}
+        hf_logging.disable_progress_bar()  # loading would draw over the scoring's own bar
+        self._refuse_open_thought()
+
+    @cached_property
+    def processor(self):
+        """Native processor."""
+        return AutoProcessor.from_pretrained(
+            self.files.source, trust_remote_code=self.trust_remote_code
+        )
+
+    @property
+    def tokenizer(self):
+        """The processor's tokenizer."""
+        return self.processor.tokenizer
+
+    @cached_property
+    def model(self):
+        """Weights, from safetensors alone, on the device and in evaluation mode."""
+        model = AutoModelForImageTextToText.from_pretrained(
+            self.files.source,
+            dtype=self.dtype if self.dtype == "auto" else getattr(torch, self.dtype),
+            use_safetensors=True,
+            attn_implementation=ATTENTION,
+            trust_remote_code=self.trust_remote_code,
+        )
+        return model.to(self.device).eval()
+
+    @property
+    def max_length(self) -> int:
+        """Longest sequence of the text model, in tokens."""
+        return int(self.files.config["text_config"].get("max_position_embeddings", 1 << 30))
+
+    def conversation(self, text: str, image: bool) -> list[dict]:
+        """Build structured messages; the content is a list in every context."""
+        user = [{"type": "image"}] * image + [{"type": "text", "text": text}]
+        messages = [{"role": "user", "content": user}]
+        if self.system:
+            system = [{"type": "text", "text": self.system}]
+            messages.insert(0, {"role": "system", "content": system})
+        return messages
+
+    def serialize(self, text: str, image: bool) -> str:  # noqa: D102
+        return self.processor.apply_chat_template(
+            self.conversation(text, image), add_generation_prompt=True, tokenize=False
+        )
+
+    def prompt_ids(self, text: str, image: bool) -> list[int]:  # noqa: D102
+        if (text, image) not in self._prompt_ids:
+            prompt = self.serialize(text, image)
+            ids = self.tokenizer(prompt, **self._specials(prompt)).input_ids
+            self._prompt_ids[text, image] = list(ids)
+        return self._prompt_ids[text, image]
+
+    def _specials(self, prompt: str) -> dict[str, bool]:
+        # A template that writes the BOS token itself must not get a second one.
+        bos = self.tokenizer.bos_token
+        return {"add_special_tokens": False} if bos and prompt.startswith(bos) else {}
+
+    def encode(self, text: str, image: Image.Image | None) -> Encoded:  # noqa: D102
+        prompt = self.serialize(text, image is not None)
+        given = {} if image is None else {"images": [image]}
+        tensors = dict(
+            self.processor(text=[prompt], return_tensors="pt", **given, **self._specials(prompt))
+        )
+        ids = tensors.pop("input_ids")[0].tolist()
+        tensors.pop("attention_mask", None)
+        if image is None:
+            tensors = {}
+        return Encoded(ids, tensors, self.pixels_seen(tensors))
+
+    def pixels_seen(self, images: dict[str, torch.Tensor]) -> int | None:
+        """Pixels after resizing, where a family has a budget to verify."""
+        return None
+
+    def collate(self, batch: Sequence[Encoded], length: int) -> dict[str, torch.Tensor]:
+        """Join the image tensors of several prompts, each with one image; ``length`` is padded."""
+        raise NotImplementedError
+
+    @torch.inference_mode()
+    def forward(  # noqa: D102
+        self, batch: Sequence[Encoded], tails: Sequence[Sequence[int]]
+    ) -> list[torch.Tensor]:
+        rows = [[*e.ids, *tail] for e, tail in zip(batch, tails, strict=True)]
+        length = max(map(len, rows))
+        # Padding stands on the right: positions start at 0 in every row, and a causal model
+        # never looks ahead, so a row's logits do not depend on its neighbours' lengths.
+        pad = self.tokenizer.pad_token_id or 0
+        ids = torch.tensor([row + [pad] * (length - len(row)) for row in rows])
+        mask = torch.tensor([[1] * len(row) + [0] * (length - len(row)) for row in rows])
+        images = self.collate(batch, length) if batch[0].images else {}
+        given = {"input_ids": ids, "attention_mask": mask, **images}
+        given = {name: self._move(tensor) for name, tensor in given.items()}
+        hidden = self.model.model(**given, use_cache=False).last_hidden_state
+        logits = []
+        for row, (encoded, sequence) in enumerate(zip(batch, rows, strict=True)):
+            asked = hidden[row, len(encoded.ids) - 1 : len(sequence)]
+            logits.append(self.model.lm_head(asked).float().cpu())
+        return logits
+
+    def _move(self, tensor: torch.Tensor) -> torch.Tensor:
+        floating = tensor.is_floating_point()
+        return tensor.to(self.device, self.model.dtype if floating else None)
+
+    def verbalizer_ids(self, interface: str) -> tuple[list[int], list[int]]:  # noqa: D102
+        return tuple(self._continuation_ids(word) for word in VERBALIZERS[interface])
+
+    def _continuation_ids(self, word: str) -> list[int]:
+        ids = list(self.tokenizer.encode(word, add_special_tokens=False))
+        if not ids:
+            raise BackendError(f"The continuation {word!r} has no tokens under this tokenizer.")
+        back = self.decode(ids)
+        if back != word:
+            raise BackendError(
+                f"The continuation {word!r} must survive the tokenizer, came back as {back!r} "
+                f"(ids {ids}). For a Mistral checkpoint install mistral-common and keep its "
+                "tekken.json beside the weights."
+            )
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> str:  # noqa: D102
+        return self.tokenizer.decode(list(ids), skip_special_tokens=False)
+
+    def _refuse_open_thought(self) -> None:
+        prompt = self.serialize("?", False)
+        if prompt.rfind("<think>") > prompt.rfind("</think>"):
+            raise BackendError(
+                "The chat template leaves a <think> block open, so the next token is prose and no "
+                f"answer: {prompt[-40:]!r}. Use the instruct checkpoint, or a template without it."
+            )
+
+    def fingerprint(self) -> dict[str, Any]:  # noqa: D102
+        processor = self.processor
+        return {
+            "family": self.family,
+            "config_sha256": self.files.config_sha256,
+            "weights_sha256": self.files.weights_sha256,
+            "dtype": self.resolved_dtype,
+            "attention": ATTENTION,
+            "processor": type(processor).__name__,
+            "image_processor": processor.image_processor.to_dict(),
+            "tokenizer": type(self.tokenizer).__name__,
+            "system": self.system,
+            "prompt": self.serialize("?", True),
+        }
+
+    @property
+    def resolved_dtype(self) -> str:
+        """The dtype asked for, or the checkpoint's own where that is "auto"."""
+        if self.dtype != "auto":
+            return self.dtype
+        config = self.files.config
+        own = config.get("dtype") or config.get("torch_dtype")
+        return str(own or config["text_config"].get("dtype") or "auto")

@@ -1,0 +1,68 @@
+"""Ministral 3: Pixtral images of any shape; mistral-common's tokenizer where it is shipped."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+
+import torch
+from PIL import Image
+from torch.nn import functional
+
+from vca_core.backends.base import Encoded
+from vca_core.backends.hf import HFBackend
+
+MARK = Image.new("RGB", (16, 16))
+
+
+class Ministral3(HFBackend):
+    """Ministral 3 (and Mistral 3 with the same layout)."""
+
+    family = "ministral3"
+    # The vision tower packs a batch's images into one sequence, so attention grows with its square.
+    max_batch = 8
+
+    @property
+    def mistral_common(self) -> bool:
+        """Whether the checkpoint's tokenizer is mistral-common's."""
+        return type(self.tokenizer).__name__ == "MistralCommonBackend"
+
+    def serialize(self, text: str, image: bool) -> str:  # noqa: D102
+        if not self.mistral_common:
+            return super().serialize(text, image)
+        return self.decode(self.prompt_ids(text, image))
+
+    def prompt_ids(self, text: str, image: bool) -> list[int]:  # noqa: D102
+        if not self.mistral_common:
+            return super().prompt_ids(text, image)
+        if (text, image) not in self._prompt_ids:
+            ids = self._request(text, MARK if image else None)["input_ids"][0]
+            self._prompt_ids[text, image] = ids.tolist()
+        return self._prompt_ids[text, image]
+
+    def _request(self, text: str, image: Image.Image | None) -> dict[str, torch.Tensor]:
+        messages = self.conversation(text, image is not None)
+        if image is not None:
+            buffer = io.BytesIO()
+            image.save(buffer, format="PNG")
+            encoded = base64.b64encode(buffer.getvalue()).decode()
+            messages[-1]["content"][0] = {"type": "image", "base64": encoded}
+        # One-item batch: tensors come with a leading 1 as from the processors.
+        return dict(self.tokenizer.apply_chat_template([messages], return_tensors="pt"))
+
+    def encode(self, text: str, image: Image.Image | None) -> Encoded:  # noqa: D102
+        if not self.mistral_common:
+            return super().encode(text, image)
+        tensors = self._request(text, image)
+        ids = tensors.pop("input_ids")[0].tolist()
+        tensors.pop("attention_mask", None)
+        return Encoded(ids, tensors)
+
+    def collate(self, batch: Sequence[Encoded], length: int) -> dict[str, torch.Tensor]:
+        """Pad images to the largest of the batch; the tower cuts them again by ``image_sizes``."""
+        pixels = [e.images["pixel_values"] for e in batch]
+        high, wide = (max(p.shape[axis] for p in pixels) for axis in (-2, -1))
+        padded = [functional.pad(p, (0, wide - p.shape[-1], 0, high - p.shape[-2])) for p in pixels]
+        sizes = [torch.as_tensor(e.images["image_sizes"]) for e in batch]
+        return {"pixel_values": torch.cat(padded), "image_sizes": torch.cat(sizes)}

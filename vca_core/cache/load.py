@@ -1,0 +1,147 @@
+"""Wide margins: one row per statement, one column per context."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from vca_core.cache.files import read_scores, resolve, scores_files
+from vca_core.records import CONTEXTS, INTERFACES, SchemaError
+
+INDEX = ["model", "dataset", "interface", "wording", "sample_id"]
+CARRIED = [
+    "split", "label", "pair_id", "polarity", "relation", "subject", "object", "stem_id",
+    "visual_state", "text_state", "edit_id", "probe_role",
+]  # fmt: skip
+
+
+def load_margins(
+    scores_dir: str | Path,
+    *,
+    interface: str = "yes_no",
+    models: Sequence[str] = (),
+    datasets: Sequence[str] = (),
+    contexts: Sequence[str] | None = None,
+    incomplete: str = "refuse",
+) -> pd.DataFrame:
+    """Read scores files and pivot them to margins.
+
+    Parameters
+    ----------
+    scores_dir : path
+        Root of a scores cache.
+    interface : {"yes_no", "true_false"}
+    models, datasets : sequence of str
+        Which to read; empty reads all that are there.
+    contexts : sequence of str, optional
+        Contexts each sample must have. Default: all those that its file holds.
+    incomplete : {"refuse", "drop"}
+        What to do with a sample whose context is missing or failed: stop and name them, or leave
+        them out and print ids and count to the error stream.
+
+    Returns
+    -------
+    DataFrame, one row per (model, dataset, interface, wording, sample_id)
+        The sample's fields and ``margin_<context>`` in nats (mean over continuation tokens). A
+        context that another data set lacks altogether is NaN there.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no folder, or no scores in it.
+    SchemaError
+        If a name is unknown, a file breaks the schema, or a sample is incomplete.
+    """
+    if incomplete not in ("refuse", "drop"):
+        raise SchemaError(f"`incomplete` must be 'refuse' or 'drop', got {incomplete!r}.")
+    if interface not in INTERFACES:
+        raise SchemaError(f"Unknown interface {interface!r}; expected one of {list(INTERFACES)}.")
+    for context in contexts or ():
+        if context not in CONTEXTS:
+            raise SchemaError(f"Unknown context {context!r}; expected one of {list(CONTEXTS)}.")
+    root = resolve(scores_dir)
+    paths = [p for p in scores_files(root) if p.parent.name == interface]
+    if not paths:
+        raise FileNotFoundError(f"No {interface} scores below {root}.{_unfinished(root)}")
+    frames = [_normalise(read_scores(path)) for path in paths]
+    _refuse_unknown("models", models, frames, "model")
+    _refuse_unknown("datasets", datasets, frames, "dataset")
+    wide = []
+    for path, frame in zip(paths, frames, strict=True):
+        chosen = (not models or frame["model"].iloc[0] in models) and (
+            not datasets or frame["dataset"].iloc[0] in datasets
+        )
+        if chosen:
+            wide.append(_pivot(frame, path, contexts, incomplete))
+    if not wide:
+        raise FileNotFoundError(
+            f"No {interface} scores of models {list(models)} on data sets {list(datasets)} "
+            f"below {root}."
+        )
+    joined = pd.concat(wide, ignore_index=True)
+    margins = [f"margin_{c}" for c in CONTEXTS if f"margin_{c}" in joined]
+    return joined[[*INDEX, *CARRIED, *margins]]
+
+
+def _unfinished(root: Path) -> str:
+    journals = sorted(p.name for p in root.glob("*/*/*.journal.jsonl"))
+    return f" Unfinished runs are there ({journals}): resume them with `vca score`." * bool(
+        journals
+    )
+
+
+def _normalise(frame: pd.DataFrame) -> pd.DataFrame:
+    text = frame.select_dtypes(exclude="number").columns
+    return frame.assign(**{c: frame[c].astype(object).where(frame[c].notna(), None) for c in text})
+
+
+def _refuse_unknown(
+    what: str, asked: Sequence[str], frames: list[pd.DataFrame], column: str
+) -> None:
+    have = sorted({f[column].iloc[0] for f in frames if len(f)})
+    unknown = [name for name in asked if name not in have]
+    if unknown:
+        raise SchemaError(f"`{what}` names {unknown}, which have no scores here; there are {have}.")
+
+
+def _pivot(
+    frame: pd.DataFrame, path: Path, contexts: Sequence[str] | None, incomplete: str
+) -> pd.DataFrame:
+    needed = list(contexts or (c for c in CONTEXTS if (frame["context"] == c).any()))
+    frame = frame[frame["context"].isin(needed)]
+    twice = frame.duplicated([*INDEX, "context"])
+    if twice.any():
+        row = frame[twice].iloc[0]
+        raise SchemaError(
+            f"{path}: a sample has one row per context and wording, got two for "
+            f"{row['sample_id']!r} ({row['context']}, {row['wording']})."
+        )
+    margins = frame.pivot(index=INDEX, columns="context", values="margin").reindex(columns=needed)
+    facts = frame.drop_duplicates(INDEX).set_index(INDEX)[CARRIED]
+    wide = facts.join(margins.rename(columns="margin_{}".format)).reset_index()
+    bad = wide[[f"margin_{c}" for c in needed]].isna()
+    if bad.any(axis=None):
+        wide = _handle_incomplete(wide, bad, path, incomplete)
+    return wide
+
+
+def _handle_incomplete(
+    wide: pd.DataFrame, bad: pd.DataFrame, path: Path, incomplete: str
+) -> pd.DataFrame:
+    lost = wide.loc[bad.any(axis=1), "sample_id"].tolist()
+    per_context = {c.removeprefix("margin_"): int(n) for c, n in bad.sum().items() if n}
+    shown = ", ".join(map(repr, lost[:5])) + (", …" if len(lost) > 5 else "")
+    text = (
+        f"{len(lost)} of {len(wide)} samples of {path.parent.parent.name}/{path.name} have a "
+        f"missing or failed context ({per_context}): {shown}"
+    )
+    if incomplete == "refuse":
+        raise SchemaError(
+            f"{text}. Score them again, or leave them out with incomplete='drop' "
+            "(--drop-incomplete)."
+        )
+    print(f"Left out: {text}.", file=sys.stderr)
+    return wide[~bad.any(axis=1)]

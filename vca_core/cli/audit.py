@@ -1,0 +1,119 @@
+"""`vca audit`: print the tables of the support audit from a folder of scores."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+import typer
+
+from vca_core import metrics, tables
+from vca_core.cache import load_margins
+
+
+class Table(StrEnum):
+    """Which table to print."""
+
+    headline = "headline"
+    cells = "cells"
+    strata = "strata"
+    balanced = "balanced"
+    survival = "survival"
+    sensitivity = "sensitivity"
+    permutation = "permutation"
+
+
+class Format(StrEnum):
+    """How to print it."""
+
+    json = "json"
+    csv = "csv"
+    md = "md"
+
+
+TABLES = {
+    Table.headline: (metrics.support_rates, tables.support_table),
+    Table.cells: (metrics.outcome_decomposition, tables.cells_table),
+    Table.balanced: (metrics.balanced_rates, tables.balanced_table),
+    Table.survival: (metrics.decision_survival, tables.survival_table),
+    Table.sensitivity: (metrics.sensitivity_rates, tables.sensitivity_table),
+    Table.permutation: (metrics.permutation_calibration, tables.permutation_table),
+}
+CONTEXTS = ("original", "text_only", "blank")
+
+
+def audit(
+    scores: Annotated[Path, typer.Option(help="Root of the scores cache.")],
+    interface: Annotated[str, typer.Option(help="yes_no or true_false.")] = "yes_no",
+    models: Annotated[
+        list[str] | None, typer.Option(help="A model to show; repeat for more. Default: all.")
+    ] = None,
+    datasets: Annotated[
+        list[str] | None, typer.Option(help="A data set to show; repeat for more. Default: all.")
+    ] = None,
+    table: Annotated[Table, typer.Option(help="Which table.")] = Table.headline,
+    format: Annotated[
+        Format, typer.Option(help="md: rounded, in percent; json, csv: unrounded fractions.")
+    ] = Format.md,
+    drop_incomplete: Annotated[
+        bool, typer.Option(help="Leave out samples with a missing or failed context.")
+    ] = False,
+    resamples: Annotated[int, typer.Option(min=1, help="Bootstrap resamples.")] = 5000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 20260719,
+) -> None:
+    """Print a table of the support audit, with 95 % clustered bootstrap intervals.
+
+    Example: vca audit --scores cached_scores --datasets pairs --table cells --format csv
+    """
+    contexts = CONTEXTS
+    if table in (Table.sensitivity, Table.permutation):
+        contexts = (*CONTEXTS, "mismatch")
+    try:
+        margins = load_margins(
+            scores,
+            interface=interface,
+            models=tuple(models or ()),
+            datasets=tuple(datasets or ()),
+            contexts=contexts,
+            incomplete="drop" if drop_incomplete else "refuse",
+        )
+        rates, shown = _rates(metrics.audit_support(margins), table, resamples, seed)
+        typer.echo(_render(rates, shown, format))
+    except (ValueError, OSError) as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(1) from None
+
+
+def _rates(
+    audited: pd.DataFrame, table: Table, resamples: int, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Long frame of rates, and its rounded table."""
+    if table is Table.strata:
+        rates = pd.concat(
+            [
+                metrics.rates_by(
+                    audited, column, n_resamples=resamples, rng=np.random.default_rng(seed)
+                )
+                for column in ("prediction", "label")
+                if column in audited.columns
+            ],
+            ignore_index=True,
+        )
+        return rates, tables.strata_table(rates)
+    rate, show = TABLES[table]
+    rates = rate(audited, n_resamples=resamples, rng=np.random.default_rng(seed))
+    return rates, show(rates)
+
+
+def _render(rates: pd.DataFrame, shown: pd.DataFrame, format: Format) -> str:
+    if format is Format.md:
+        cells = shown.map(lambda cell: str(cell).replace("|", "\\|"))
+        return cells.to_markdown(index=False, disable_numparse=True)
+    if format is Format.csv:
+        return rates.to_csv(index=False, lineterminator="\n").rstrip("\n")
+    rows = rates.astype(object).where(rates.notna(), None).to_dict("records")
+    return json.dumps(rows, indent=1, allow_nan=False, ensure_ascii=False)

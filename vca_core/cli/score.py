@@ -1,0 +1,170 @@
+"""``vca score``: a checkpoint on a manifest, into the scores cache."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from vca_core import run
+from vca_core.cli.errors import plain_errors
+from vca_core.manifests import check_images
+from vca_core.records import CONTEXTS, INTERFACES, SchemaError, read_manifest
+
+
+def score(
+    checkpoint: Annotated[str, typer.Option(help="Checkpoint folder or hub name.")],
+    manifest: Annotated[Path, typer.Option(help="Manifest (JSONL).")],
+    out: Annotated[Path, typer.Option(help="Root of the scores cache.")],
+    images: Annotated[
+        Path | None, typer.Option(help="Image folder; default: the manifest's own folder.")
+    ] = None,
+    contexts: Annotated[
+        str, typer.Option(help=f"Comma-separated, of {', '.join(CONTEXTS[:5])}.")
+    ] = ",".join(run.PRIMARY),
+    interface: Annotated[
+        str, typer.Option(help="yes_no, true_false, or both: yes_no,true_false.")
+    ] = "yes_no",
+    model: Annotated[
+        str | None, typer.Option(help="Name of the scores file; default: the checkpoint's name.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, mps.")] = "cpu",
+    dtype: Annotated[
+        str, typer.Option(help="auto (the checkpoint's own), float32, bfloat16, float16.")
+    ] = "auto",
+    batch_size: Annotated[int, typer.Option(min=1, help="Prompts per forward.")] = 8,
+    limit: Annotated[
+        int, typer.Option(min=0, help="Score this many whole groups (pairs); 0: all.")
+    ] = 0,
+    system: Annotated[
+        str | None, typer.Option(help="Replaces the family's system message; '' for none.")
+    ] = None,
+    pixels: Annotated[
+        str | None,
+        typer.Option(help="Qwen3-VL: least,most pixels after resizing; the paper: 50176,50176."),
+    ] = None,
+    trust_remote_code: Annotated[
+        bool,
+        typer.Option(help="RISK: runs Python code that the checkpoint ships, with your rights."),
+    ] = False,
+) -> None:
+    """Score yes/no decisions under each context; resumes where an earlier run stopped.
+
+    Ctrl-C is safe: what is scored stays, and the same command goes on from there.
+
+    Example: vca score --checkpoint models/mini-internvl --manifest scenes/pairs/manifest.jsonl
+    --contexts original,text_only,blank --out my_scores
+    """
+    with plain_errors():
+        wanted = _names(contexts, CONTEXTS, "context")
+        surfaces = _names(interface, INTERFACES, "interface")
+        samples = read_manifest(manifest)
+        folder = images or manifest.parent
+        if set(wanted) != {"text_only"}:
+            check_images(samples, folder)
+        from vca_core.backends import load_backend
+
+        backend = load_backend(
+            checkpoint,
+            device=device,
+            dtype=dtype,
+            system=system,
+            pixels=_pixels(pixels),
+            trust_remote_code=trust_remote_code,
+        )
+        for dataset in dict.fromkeys(s.dataset for s in samples):
+            for surface in surfaces:
+                _score_one(
+                    [s for s in samples if s.dataset == dataset],
+                    backend,
+                    model=model or backend.checkpoint,
+                    contexts=wanted,
+                    interface=surface,
+                    out_dir=out,
+                    image_dir=folder,
+                    batch_size=batch_size,
+                    limit=limit,
+                )
+
+
+def _score_one(samples, backend, **options) -> None:
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    name = f"{options['model']} on {samples[0].dataset}, {options['interface']}"
+    command = shlex.join(
+        ["vca", *(Path(a).name if Path(a).is_absolute() else a for a in sys.argv[1:])]
+    )
+    with Progress(*columns, console=console, transient=True) as bars:
+        reading, scoring = bars.add_task(f"Reading {name}"), bars.add_task(f"Scoring {name}")
+        progress = run.Progress(
+            identify=lambda done, total: bars.update(reading, completed=done, total=total),
+            score=lambda done, total: bars.update(scoring, completed=done, total=total),
+            say=lambda text: bars.console.print(text, markup=False, highlight=False),
+        )
+        try:
+            outcome = run.score_manifest(
+                samples, backend, command=command, progress=progress, **options
+            )
+        except KeyboardInterrupt:
+            typer.echo("\nStopped. What is scored is kept; the same command resumes.", err=True)
+            raise typer.Exit(130) from None
+    _report(outcome, name)
+
+
+def _report(outcome: run.Outcome, name: str) -> None:
+    typer.echo(
+        f"{outcome.path}: {outcome.wanted} rows wanted, {outcome.scored} scored now "
+        f"({outcome.forwards} distinct probes), {outcome.wanted - outcome.scored} from the cache."
+    )
+    if outcome.low_mass:
+        typer.echo(
+            f"Warning: in {outcome.low_mass} rows the two answer words hold under 0.1 % of the "
+            "probability: the model would say something else. See `vca doctor`.",
+            err=True,
+        )
+    failed = outcome.errors.total()
+    if failed:
+        typer.echo(f"{failed} rows could not be scored and are error rows:", err=True)
+        for reason, count in outcome.errors.most_common(10):
+            typer.echo(f"  {count} × {reason}", err=True)
+        if failed == outcome.scored:
+            raise SchemaError(f"{name}: no row could be scored.")
+
+
+def _names(text: str, known: tuple[str, ...], what: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        raise SchemaError(f"Unknown {what} {unknown or text!r}; expected of {list(known)}.")
+    return names
+
+
+def _pixels(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    try:
+        least, most = (int(part) for part in text.split(","))
+    except ValueError:
+        raise SchemaError(
+            f"--pixels must be two whole numbers `least,most`, got {text!r}."
+        ) from None
+    return least, most

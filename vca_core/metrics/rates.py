@@ -1,0 +1,147 @@
+"""From events to rates with intervals: what the metrics share.
+
+A rate is the mean of one float column of the audit frame, NaN where a record is outside the
+denominator. All rates of a run come from the same resamples of its clusters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from vca_core.metrics.checks import require_columns
+from vca_core.records import SchemaError
+from vca_core.stats import bootstrap_means, cluster_codes, percentile_interval
+
+RUN = ("model", "dataset")
+"""Columns that name a run."""
+ESTIMATE = ("value", "low", "high", "n", "n_clusters", "n_undefined")
+"""Columns of an estimate: value and interval, records and clusters in the denominator, and the
+resamples in which the rate was undefined."""
+
+
+def as_float(values: pd.Series, where: np.ndarray | None = None) -> np.ndarray:
+    """Events or numbers as float64, NaN for null and for records outside `where`."""
+    numbers = values.to_numpy(dtype=float, na_value=np.nan)
+    return numbers if where is None else np.where(where, numbers, np.nan)
+
+
+def names_of(by: str | Sequence[str]) -> tuple[str, ...]:
+    """Column names as a tuple; one name may stand alone."""
+    return (by,) if isinstance(by, str) else tuple(by)
+
+
+def iterate_runs(audit: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[tuple, pd.DataFrame]]:
+    """Split by the columns `by`, in order of first appearance."""
+    require_columns(audit, ("dataset", "sample_id", *by))
+    if not by:
+        groups = [((), audit)]
+    else:
+        groups = audit.groupby(list(by), sort=False, dropna=False)
+    for key, run in groups:
+        if "interface" in run.columns and "interface" not in by and run["interface"].nunique() > 1:
+            found = ", ".join(map(repr, run["interface"].unique()))
+            raise SchemaError(
+                f"A run must hold one `interface`, got {found} in {key or 'the frame'}; "
+                "select one, or add 'interface' to `by`."
+            )
+        yield key, run
+
+
+def run_clusters(run: pd.DataFrame) -> np.ndarray:
+    """Cluster codes of a run's records: the relation pair, or the sample where there is none.
+
+    Records of several models or wordings share the cluster of their pair or sample. Codes follow
+    the sorted names, so the order of rows does not matter, and equal clusters have equal codes in
+    every run.
+    """
+    pair = run["pair_id"] if "pair_id" in run.columns else pd.Series(None, run.index, dtype=object)
+    alone = pair.isna()
+    name = pair.where(~alone, run["sample_id"]).astype(str)
+    kind = np.where(alone, "sample", "pair")
+    names = run["dataset"].astype(str) + "\n" + kind + "\n" + name
+    return cluster_codes(names, len(run))
+
+
+class Run(NamedTuple):
+    """The records of one run, their clusters, and the seed of their resamples."""
+
+    key: tuple
+    records: pd.DataFrame
+    clusters: np.ndarray
+    seed: int
+
+
+def seeded_runs(audit: pd.DataFrame, by: Sequence[str], rng: np.random.Generator) -> Iterator[Run]:
+    """Split into runs under one seed, drawn once, so that runs on the same clusters are paired."""
+    seed = int(rng.integers(2**63))
+    for key, records in iterate_runs(audit, by):
+        yield Run(key, records, run_clusters(records), seed)
+
+
+def estimate(
+    values: np.ndarray, replicates: np.ndarray, clusters: np.ndarray, confidence_level: float
+) -> dict:
+    """One mean with its interval from its `replicates`; the interval needs two clusters."""
+    inside = ~np.isnan(values)
+    n_clusters = len(np.unique(clusters[inside]))
+    interval = percentile_interval(replicates, confidence_level)
+    return {
+        "value": float(values[inside].mean()) if inside.any() else np.nan,
+        "low": interval.low if n_clusters > 1 else np.nan,
+        "high": interval.high if n_clusters > 1 else np.nan,
+        "n": int(inside.sum()),
+        "n_clusters": n_clusters,
+        "n_undefined": int(np.isnan(replicates).sum()),
+    }
+
+
+def rate_frame(
+    audit: pd.DataFrame,
+    measures: Callable[[pd.DataFrame], dict[tuple[str, ...], np.ndarray]],
+    *,
+    labels: Sequence[str] = ("metric",),
+    by: Sequence[str] = RUN,
+    n_resamples: int,
+    confidence_level: float,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Rates with intervals, one row per run and measure.
+
+    Parameters
+    ----------
+    audit : DataFrame
+        One row per record, with its events.
+    measures : callable
+        From the rows of a run to its measures: a tuple of `labels` to floats of shape (n,), NaN
+        outside the denominator.
+    labels : sequence of str
+        Names of the columns that tell measures apart.
+    by : sequence of str
+        Columns that name a run; empty pools everything (micro).
+    n_resamples, confidence_level, rng
+        Of the percentile bootstrap over clusters; one draw of `rng` seeds all runs.
+
+    Returns
+    -------
+    DataFrame
+        `by`, `labels`, then ``value, low, high, n, n_clusters, n_undefined``.
+    """
+    by = names_of(by)
+    rows = []
+    for run in seeded_runs(audit, by, rng):
+        columns = measures(run.records)
+        values = np.column_stack(list(columns.values()))
+        replicates = bootstrap_means(
+            values,
+            clusters=run.clusters,
+            n_resamples=n_resamples,
+            rng=np.random.default_rng(run.seed),
+        )
+        for j, name in enumerate(columns):
+            found = estimate(values[:, j], replicates[:, j], run.clusters, confidence_level)
+            rows.append((*run.key, *name, *found.values()))
+    return pd.DataFrame(rows, columns=[*by, *labels, *ESTIMATE])

@@ -1,0 +1,225 @@
+"""Score one data set with one backend into its scores file, through the journal."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from vca_core.cache import Journal, missing_probes, scores_path, update_manifest
+from vca_core.cache.files import read_run_record, run_record_path
+from vca_core.cache.journal import Missing
+from vca_core.contexts import ImageError
+from vca_core.probes import build_probes
+from vca_core.reader import ProbeReader, settings_digest
+from vca_core.records import Sample, SchemaError, Score
+
+if TYPE_CHECKING:
+    from vca_core.backends.base import Backend
+
+PRIMARY = ("original", "text_only", "blank")
+"""The contexts of the support audit."""
+
+
+class Outcome(NamedTuple):
+    """What a scoring run did to one scores file."""
+
+    path: Path
+    wanted: int
+    scored: int
+    """Rows written by this run."""
+    forwards: int
+    """Distinct probes among them."""
+    errors: Counter
+    """Reasons of the error rows that this run wrote, and how many."""
+    low_mass: int
+    """Rows of this run whose answer mass is under `vca_core.scorer.LOW_MASS`."""
+    reasons: Counter
+    """Why rows had to be scored."""
+
+
+class Progress(NamedTuple):
+    """Hooks that a front end may pass to `score_manifest`."""
+
+    identify: Callable[[int, int], None] = lambda done, total: None
+    score: Callable[[int, int], None] = lambda done, total: None
+    say: Callable[[str], None] = lambda text: print(text, file=sys.stderr)
+
+
+def take_groups(samples: Sequence[Sample], limit: int) -> list[Sample]:
+    """First ``limit`` whole groups: pairs, stems or edits, else single samples; 0 takes all."""
+    if limit < 0:
+        raise SchemaError(f"`limit` must be 0 (all) or a number of groups, got {limit}.")
+    groups: dict[str, list[Sample]] = {}
+    for sample in samples:
+        group = sample.edit_id or sample.stem_id or sample.pair_id or sample.sample_id
+        groups.setdefault(group, []).append(sample)
+    return [sample for group in list(groups.values())[: limit or None] for sample in group]
+
+
+def score_manifest(
+    samples: Sequence[Sample],
+    backend: Backend,
+    *,
+    model: str,
+    contexts: Sequence[str],
+    interface: str,
+    out_dir: str | Path,
+    image_dir: str | Path | None = None,
+    batch_size: int = 8,
+    limit: int = 0,
+    command: str = "",
+    progress: Progress | None = None,
+) -> Outcome:
+    """Score one data set under one interface into its scores file, through the journal.
+
+    Parameters
+    ----------
+    samples : sequence of Sample
+        Of a single data set.
+    backend : Backend
+    model : str
+        Name of the scores file.
+    contexts, interface
+        What to score.
+    out_dir : path
+        Root of the cache.
+    image_dir : path, optional
+        Root of the images.
+    batch_size, limit : int
+        Prompts per forward; whole groups to score (0: all).
+    command : str
+        Recorded as given.
+    progress : Progress, optional
+
+    Returns
+    -------
+    Outcome
+        An interrupted run raises, and leaves its journal to be resumed by the same call.
+    """
+    from vca_core.scorer import LOW_MASS, score_probes
+
+    progress = progress or Progress()
+    datasets = sorted({sample.dataset for sample in samples})
+    if len(datasets) != 1:
+        raise SchemaError(f"A scores file holds one data set, got {datasets}.")
+    probes = build_probes(samples, contexts, interface)
+    chosen = {(s.sample_id, s.wording) for s in take_groups(samples, limit)}
+    probes = [p for p in probes if (p.sample.sample_id, p.sample.wording) in chosen]
+    path = scores_path(out_dir, datasets[0], interface, model)
+    settings = settings_digest(backend.fingerprint())
+    old = read_run_record(path)
+    old_digest = old.get("settings_sha256", "unknown")
+    if old.get("origin") == "imported":
+        raise SchemaError(f"{path}: holds imported scores; use another --out or --model.")
+    journal = Journal(path, settings)
+    try:
+        reader = ProbeReader(backend, image_dir)
+        wanted = _identify(probes, reader, progress)
+        todo = missing_probes(wanted, path, journal.rows, settings, old_digest)
+        _say_state(todo, journal, len(probes), progress)
+        outcome = Outcome(path, len(probes), 0, 0, Counter(), 0, todo.reasons)
+        if not todo.probes and not journal.rows:
+            return outcome
+        seen: list[int] = []
+        written: list[Score] = []
+        for rows in score_probes(
+            todo.probes,
+            backend,
+            model=model,
+            image_dir=image_dir,
+            batch_size=batch_size,
+            reader=reader,
+            on_pixels=seen.append,
+        ):
+            journal.append(rows)
+            written += rows
+            progress.score(len(written), len(todo.probes))
+        record = _run_record(backend, probes, contexts, interface, model, command, seen, batch_size)
+        aside = path.with_name(f"{path.name}.{old_digest[:8]}.old") if todo.outdated else None
+        journal.compact(todo.keep, record, aside)
+        update_manifest(out_dir, [path, run_record_path(path)])
+    finally:
+        journal.close()
+    return outcome._replace(
+        scored=len(written),
+        forwards=len({row.probe_id for row in written if row.status == "ok"}),
+        errors=Counter(row.error for row in written if row.status == "error"),
+        low_mass=sum(row.answer_mass is not None and row.answer_mass < LOW_MASS for row in written),
+    )
+
+
+def _identify(probes, reader: ProbeReader, progress: Progress) -> list[tuple]:
+    wanted = []
+    for done, probe in enumerate(probes, start=1):
+        try:
+            identity = reader.identify(probe)
+        except ImageError:
+            identity = None
+        key = (probe.sample.sample_id, probe.context, probe.sample.wording)
+        wanted.append((probe, key, identity))
+        progress.identify(done, len(probes))
+    return wanted
+
+
+def _say_state(todo: Missing, journal: Journal, total: int, progress: Progress) -> None:
+    if journal.set_aside:
+        progress.say(f"An unfinished run with other settings is kept as {journal.set_aside.name}.")
+    if journal.torn_bytes:
+        progress.say(f"Cut a torn last line of {journal.torn_bytes} bytes off {journal.path.name}.")
+    if journal.rows:
+        progress.say(f"Resuming: {len(journal.rows)} rows of an unfinished run are kept.")
+    if total > len(todo.probes):
+        progress.say(f"{total - len(todo.probes)} of {total} scores are cached.")
+    for reason, count in todo.reasons.items():
+        if reason != "not scored yet":
+            progress.say(f"{count} scored again: {reason}.")
+    if todo.outdated:
+        progress.say(
+            "The present scores file was made with other settings. Two settings must not stand in "
+            f"one file, so it is kept beside the new one as {journal.scores.name}.<digest>.old."
+        )
+
+
+def _run_record(
+    backend, probes, contexts, interface, model, command, seen: list[int], batch_size: int
+) -> dict:
+    fingerprint = backend.fingerprint()
+    examples = {p.context: p for p in reversed(probes)}
+    prompts = {c: backend.serialize(p.text, p.image is not None) for c, p in examples.items()}
+    device = getattr(backend, "device", "cpu")
+    return {
+        "origin": "scored",
+        "model": model,
+        "interface": interface,
+        "contexts": list(contexts),
+        "settings_sha256": settings_digest(fingerprint),
+        "fingerprint": fingerprint,
+        "checkpoint": backend.checkpoint,
+        "device": device,
+        "versions": package_versions(),
+        "batch_size": batch_size,
+        "pixels_seen": [min(seen), max(seen)] if seen else None,
+        "prompts": prompts,
+        "verbalizer_ids": backend.verbalizer_ids(interface),
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "command": command,
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
+
+
+def package_versions() -> dict[str, str]:
+    """Versions of the installed packages that can move a score."""
+    found = {}
+    for package in ("torch", "torchvision", "transformers", "mistral-common", "pillow", "numpy"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
