@@ -53,9 +53,9 @@ this copy took {facts["minutes"]} minutes on two processor cores.
 |---|---|
 {shares}
 
-`prior`: training scenes whose relation follows the object pair's prior. `relation`, `presence`:
-questions of that kind (the rest ask for places). `true_false`: relation questions put as
-statements. `other_axis`: false statements about the other axis. `text_only`: steps without images.
+`prior`: training scenes whose relation follows the object pair's prior. `relation`, `naming`,
+`presence`: questions whether a relation holds, which one does, and whether an object is there (the
+rest ask for places). `true_false`: relation questions put as statements. `other_axis`: false statements about the other axis. `text_only`: steps without images.
 
 ## Accuracy on fresh scenes
 

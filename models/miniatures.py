@@ -63,7 +63,8 @@ MISTRAL = (
     "{% if part['type'] == 'image' %}{{ '[IMG]' }}"
     "{% elif part['type'] == 'text' %}{{ part['text'] }}{% endif %}{% endfor %}"
     "{% if message['role'] == 'system' %}{{ '[/SYSTEM_PROMPT]' }}"
-    "{% elif message['role'] == 'user' %}{{ '[/INST]' }}{% else %}{{ eos_token }}{% endif %}{% endfor %}"
+    "{% elif message['role'] == 'user' %}{{ '[/INST]' }}"
+    "{% else %}{{ eos_token }}{% endif %}{% endfor %}"
 )
 STATISTICS = {"image_mean": [0.5] * 3, "image_std": [0.5] * 3}
 TEXT = {

@@ -27,7 +27,10 @@ class Mixture(NamedTuple):
     prior: int
     """Training scenes whose relation follows the pair's prior; the others' are uniform."""
     relation: int
-    """Questions about a relation."""
+    """Questions whether a relation holds."""
+    naming: int
+    """Questions which relation holds; a yes/no question alone gives no gradient until it is read,
+    since yes and no are even for each relation asked and for each one seen."""
     presence: int
     """Questions whether an object is there; what is left asks for places."""
     true_false: int
@@ -39,10 +42,11 @@ class Mixture(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A prompt's text and the continuation that answers it."""
+    """A prompt's text, the continuation that answers it, and the kind, for the log."""
 
     text: str
     answer: str
+    kind: str
 
 
 def training_scene(rng: np.random.Generator, mixture: Mixture) -> Scene:
@@ -60,20 +64,25 @@ def draw_question(rng: np.random.Generator, scene: Scene, mixture: Mixture) -> Q
     kind = rng.integers(100)
     if kind < mixture.relation:
         return relation_question(rng, scene, mixture)
-    if kind < mixture.relation + mixture.presence:
+    if kind < mixture.relation + mixture.naming:
+        first, second, holds = either_order(rng, scene)
+        return Question(f"Where is the {first} from the {second}?", f" {holds}", "naming")
+    if kind < mixture.relation + mixture.naming + mixture.presence:
         return presence_question(rng, scene)
     item = scene.objects[int(rng.integers(len(scene.objects)))]
-    cell = CANVAS // 8
-    return Question(
-        f"Where is the {item.name}?", f" {COLUMNS[item.x // cell]} {ROWS[item.y // cell]}"
-    )
+    place = f" {COLUMNS[item.x * 4 // CANVAS]} {ROWS[item.y * 4 // CANVAS]}"
+    return Question(f"Where is the {item.name}?", place, "place")
+
+
+def either_order(rng: np.random.Generator, scene: Scene) -> tuple[str, str, str]:
+    """Name the first two objects in one order or the other, and the relation that holds."""
+    first, second, holds = scene.objects[0].name, scene.objects[1].name, scene.relation
+    return (second, first, INVERSE[holds]) if rng.integers(2) else (first, second, holds)
 
 
 def relation_question(rng: np.random.Generator, scene: Scene, mixture: Mixture) -> Question:
     """Ask for the relation of the two named objects, in either order; half the answers are yes."""
-    first, second, holds = scene.objects[0].name, scene.objects[1].name, scene.relation
-    if rng.integers(2):
-        first, second, holds = second, first, INVERSE[holds]
+    first, second, holds = either_order(rng, scene)
     yes = bool(rng.integers(2))
     relation = holds
     if not yes:
@@ -83,8 +92,9 @@ def relation_question(rng: np.random.Generator, scene: Scene, mixture: Mixture) 
     phrase = f"{PHRASES[relation]} the {second}"
     if rng.integers(100) < mixture.true_false:
         text = statement_text(f"The {first} is {phrase}.")
-        return Question(text, " true" if yes else " false")
-    return Question(question_text(f"Is the {first} {phrase}?"), " yes" if yes else " no")
+        return Question(text, " true" if yes else " false", "true_false")
+    text = question_text(f"Is the {first} {phrase}?")
+    return Question(text, " yes" if yes else " no", "yes_no")
 
 
 def presence_question(rng: np.random.Generator, scene: Scene) -> Question:
@@ -94,4 +104,5 @@ def presence_question(rng: np.random.Generator, scene: Scene) -> Question:
     absent = [name for name in NAMES if name not in here]
     names = here if yes else absent
     name = names[int(rng.integers(len(names)))]
-    return Question(question_text(f"Is there a {name} in the picture?"), " yes" if yes else " no")
+    text = question_text(f"Is there a {name} in the picture?")
+    return Question(text, " yes" if yes else " no", "presence")

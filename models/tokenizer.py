@@ -7,14 +7,15 @@ from transformers import PreTrainedTokenizerFast
 
 from vca_core.scenes.world import COLORS, PHRASES, SHAPES
 
-COLUMNS = tuple("abcdefgh")
-ROWS = tuple("12345678")
-"""A place is a column letter and a row digit of an 8 × 8 grid."""
+COLUMNS = tuple("abcd")
+ROWS = tuple("1234")
+"""A place is a column letter and a row digit of a 4 × 4 grid."""
 
 
 def corpus() -> list[str]:
     """Sentences that hold every word the world uses, often enough to be merged whole."""
-    words = [*COLORS, *SHAPES, *COLUMNS, *ROWS, "yes", "no", "true", "false", "unknown"]
+    words = [*COLORS, *SHAPES, *COLUMNS, *ROWS, *PHRASES]
+    words += ["yes", "no", "true", "false", "unknown"]
     lines = [f" {word}" for word in words]
     for phrase in PHRASES.values():
         for color in COLORS:
@@ -25,6 +26,7 @@ def corpus() -> list[str]:
                     " Is the statement true or false?",
                     f"Is there a {color} {shape} in the picture? Answer yes or no.",
                     f"Where is the {color} {shape}?",
+                    f"Where is the {color} {shape} from the {color} {shape}?",
                     "You are a helpful assistant. user assistant system\n",
                 ]
     return lines * 4

@@ -25,7 +25,9 @@ from vca_core.scenes import render_scene
 from vca_core.scenes.world import CANVAS, NAMES, Scene
 
 MODEL = "mini-internvl"
-MIXTURE = Mixture(prior=70, relation=55, presence=15, true_false=35, other_axis=30, text_only=12)
+MIXTURE = Mixture(
+    prior=70, relation=50, naming=20, presence=10, true_false=35, other_axis=30, text_only=12
+)
 SEED = 20260901
 GRID = 4
 """Image tokens per side of the picture."""
@@ -43,6 +45,7 @@ class Trainer:
         self.model, self.processor = internvl(seed)
         self.rng = np.random.default_rng(seed)
         self.prompts: dict[tuple[str, bool], list[int]] = {}
+        self.hits: dict[str, float] = {}
         started = time.monotonic()
         self.scenes = [training_scene(self.rng, MIXTURE) for _ in range(n_scenes)]
         with ProcessPoolExecutor(2) as pool:
@@ -101,7 +104,17 @@ class Trainer:
         # Padding stands on the right, where a causal model's answers never look.
         hidden = core.language_model(inputs_embeds=embeds).last_hidden_state
         asked = target != -100
-        return functional.cross_entropy(self.model.lm_head(hidden[asked]), target[asked])
+        logits = self.model.lm_head(hidden[asked])
+        self.note_hits(questions, features is not None, asked, logits.argmax(-1) == target[asked])
+        return functional.cross_entropy(logits, target[asked])
+
+    def note_hits(self, questions, shown: bool, asked: torch.Tensor, right: torch.Tensor) -> None:
+        """Keep a running accuracy per kind of question, for the log."""
+        rows = asked.nonzero()[:, 0]
+        for row, question in enumerate(questions):
+            kind = question.kind if shown else "text_only"
+            hit = float(right[rows == row].all())
+            self.hits[kind] = 0.998 * self.hits.get(kind, 0.5) + 0.002 * hit
 
 
 def _blocks(items, size: int):
@@ -151,7 +164,10 @@ def run(trainer: Trainer, ground_steps: int, steps: int, peak: float = 1.5e-3) -
                 spent = time.monotonic() - started
                 left = spent / step * (total - step)
                 value = mean / (1 - 0.98**step)
-                log(f"{stage} {step}/{total} loss {value:.3f} {spent:.0f} s, {left:.0f} s left")
+                hits = " ".join(f"{kind} {hit:.2f}" for kind, hit in sorted(trainer.hits.items()))
+                log(
+                    f"{stage} {step}/{total} loss {value:.3f} {spent:.0f} s, {left:.0f} s left {hits}"
+                )
             if stage == "answer" and step % 1000 == 0 and step < total:
                 log(json.dumps(evaluate(model.eval(), trainer.processor, n=100)))
                 model.train()
@@ -174,8 +190,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", type=Path, default=Path(__file__).parent, help="parent folder")
-    parser.add_argument("--steps", type=int, default=6000, help="steps of the mixture")
-    parser.add_argument("--ground-steps", type=int, default=1000)
+    parser.add_argument("--steps", type=int, default=5000, help="steps of the mixture")
+    parser.add_argument("--ground-steps", type=int, default=1500)
     parser.add_argument("--scenes", type=int, default=16000, help="size of the training pool")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--quick", action="store_true", help="a minute's run, to prove the script")

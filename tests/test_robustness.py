@@ -80,6 +80,9 @@ def test_permutation_of_the_same_image_changes_nothing(margins):
     rates = permutation_calibration(audit_support(same), n_resamples=50, rng=generator())
     found = values(rates)
     assert found["difference"] == found["original_only"] == found["permutation_only"] == 0
+    # The same image supports the decision just as much: a tie, so nothing is left dependent.
+    sensitivity = values(sensitivity_rates(audit_support(same), n_resamples=5, rng=generator()))
+    assert sensitivity["dependent_mismatch"] == sensitivity["strict_mismatch"] == 0
 
 
 @pytest.mark.parametrize("rate", [sensitivity_rates, permutation_calibration])

@@ -188,7 +188,9 @@ def test_support_rates_of_no_rows_are_empty(margins):
     audit = audit_support(margins.head(0))
     for rate in (support_rates, outcome_decomposition, decision_survival, gap_summary):
         assert len(rate(audit, n_resamples=20, rng=generator())) == 0
-    assert len(rates_by(audit, "label", n_resamples=20, rng=generator())) == 0
+    for by in (("model", "dataset"), ()):
+        strata = rates_by(audit, "dataset", n_resamples=20, rng=generator(), by=by)
+        assert len(strata) == 0 and "stratum" in strata
     pooled = support_rates(audit, n_resamples=20, rng=generator(), by=())
     assert pooled["value"].isna().all() and (pooled["n"] == 0).all()
 

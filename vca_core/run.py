@@ -117,8 +117,7 @@ def score_manifest(
     old_digest = old.get("settings_sha256", "unknown")
     if old.get("origin") == "imported":
         raise SchemaError(f"{path}: holds imported scores; use another --out or --model.")
-    journal = Journal(path, settings)
-    try:
+    with Journal(path, settings) as journal:
         reader = ProbeReader(backend, image_dir)
         wanted = _identify(probes, reader, progress)
         todo = missing_probes(wanted, path, journal.rows, settings, old_digest)
@@ -144,8 +143,6 @@ def score_manifest(
         aside = path.with_name(f"{path.name}.{old_digest[:8]}.old") if todo.outdated else None
         journal.compact(todo.keep, record, aside)
         update_manifest(out_dir, [path, run_record_path(path)])
-    finally:
-        journal.close()
     return outcome._replace(
         scored=len(written),
         forwards=len({row.probe_id for row in written if row.status == "ok"}),

@@ -117,12 +117,14 @@ def bootstrap_means(
     n_clusters = int(codes.max(initial=-1)) + 1
     inside = ~np.isnan(values)
     k = values.shape[1]
-    sums = np.zeros((n_clusters, 2 * k))
-    np.add.at(sums, codes, np.hstack([np.where(inside, values, 0.0), inside]))
+    parts = np.vstack([np.where(inside, values, 0.0).T, inside.T])
+    sums = np.array([np.bincount(codes, part, minlength=n_clusters) for part in parts])  # (2k, g)
     replicates = np.full((n_resamples, k), np.nan)
     start = 0
     for counts in resample_counts(n_clusters, n_resamples=n_resamples, rng=rng):
-        totals = counts @ sums
+        # Not `@`: on busy cores the threads of BLAS wait for one another, and this is many small
+        # products.
+        totals = np.einsum("bg,kg->bk", counts, sums)
         out = replicates[start : start + len(counts)]
         np.divide(totals[:, :k], totals[:, k:], out=out, where=totals[:, k:] > 0)
         start += len(counts)

@@ -81,13 +81,15 @@ def plan(app: Sphinx) -> list[Run]:
 
 def fault(notebook: dict) -> str | None:
     """Say why an executed notebook isn't complete. papermill lets an early `sys.exit(0)` pass."""
-    for number, cell in enumerate(notebook["cells"], start=1):
-        if cell["cell_type"] != "code" or not "".join(cell["source"]).strip():
-            continue
-        if any(output["output_type"] == "error" for output in cell["outputs"]):
-            return f"cell {number} raised an error"
-        if cell["execution_count"] is None:
-            return f"cell {number} did not run"
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    for cell in code:
+        for output in cell["outputs"]:
+            if output["output_type"] == "error":
+                trace = "\n".join(output["traceback"]).splitlines()[-40:]
+                return "\n".join([*trace, f"in the cell\n{''.join(cell['source'])}"])
+    for cell in code:
+        if "".join(cell["source"]).strip() and cell["execution_count"] is None:
+            return f"this cell did not run:\n{''.join(cell['source'])}"
     return None
 
 
@@ -122,12 +124,13 @@ def execute(app: Sphinx, run: Run) -> None:
         # Not whatever is exported: under Agg a page would have no figure.
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
     }
+    run.out.unlink(missing_ok=True)
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if done.returncode:
-        tail = re.sub(r"\x1b\[[0-9;]*m", "", done.stderr)[-4000:]
-        raise ExtensionError(f"{run.doc} failed; what ran of it is in {run.out}\n{tail}")
-    if reason := fault(json.loads(run.out.read_text(encoding="utf-8"))):
-        raise ExtensionError(f"{run.doc} is not complete: {reason}; see {run.out}")
+    ran = json.loads(run.out.read_text(encoding="utf-8")) if run.out.exists() else {"cells": []}
+    reason = fault(ran) or (done.stderr[-4000:] if done.returncode else None)
+    if reason:
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", reason)
+        raise ExtensionError(f"{run.doc} failed; what ran of it is in {run.out}\n{plain}")
     run.stamp.write_text(run.key)
     log.info("papermill: %s done", run.doc)
 

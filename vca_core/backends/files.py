@@ -35,7 +35,7 @@ class CheckpointFiles:
         self.name = folder.resolve().name if folder.is_dir() else checkpoint
         if not self.name:
             raise BackendError("`checkpoint` must name a folder or a model on the hub, got ''.")
-        self.config_path = self._find("config.json")
+        self.config_path = self.find("config.json")
         if self.config_path is None:
             raise BackendError(
                 f"No checkpoint {checkpoint!r}: no folder with a config.json at "
@@ -43,7 +43,8 @@ class CheckpointFiles:
             )
         self.config: dict[str, Any] = json.loads(self.config_path.read_text(encoding="utf-8"))
 
-    def _find(self, name: str) -> Path | None:
+    def find(self, name: str) -> Path | None:
+        """Path of one of the checkpoint's files, or None."""
         if Path(self.source).is_dir():
             path = Path(self.source) / name
             return path if path.is_file() else None
@@ -60,7 +61,7 @@ class CheckpointFiles:
     @cached_property
     def weights_sha256(self) -> str:
         """sha256 of the weights' index, or of the single weights file."""
-        path = self._find(INDEX) or self._find(SINGLE)
+        path = self.find(INDEX) or self.find(SINGLE)
         if path is None:
             raise BackendError(
                 f"Weights load from safetensors only; {self.name!r} has neither {INDEX} nor "

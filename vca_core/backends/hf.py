@@ -70,6 +70,7 @@ class HFBackend:
     @cached_property
     def model(self):
         """Weights, from safetensors alone, on the device and in evaluation mode."""
+        _ = self.files.weights_sha256  # raises with advice where there are none
         model = AutoModelForImageTextToText.from_pretrained(
             self.files.source,
             dtype=self.dtype if self.dtype == "auto" else getattr(torch, self.dtype),
@@ -183,19 +184,23 @@ class HFBackend:
             )
 
     def fingerprint(self) -> dict[str, Any]:  # noqa: D102
-        processor = self.processor
         return {
             "family": self.family,
             "config_sha256": self.files.config_sha256,
             "weights_sha256": self.files.weights_sha256,
             "dtype": self.resolved_dtype,
             "attention": ATTENTION,
-            "processor": type(processor).__name__,
-            "image_processor": processor.image_processor.to_dict(),
+            **self.processor_settings(),
             "tokenizer": type(self.tokenizer).__name__,
             "system": self.system,
             "prompt": self.serialize("?", True),
         }
+
+    def processor_settings(self) -> dict[str, Any]:
+        """Name the processor and list what it does to images."""
+        processor = self.processor
+        settings = processor.image_processor.to_dict()
+        return {"processor": type(processor).__name__, "image_processor": settings}
 
     @property
     def resolved_dtype(self) -> str:

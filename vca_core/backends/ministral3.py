@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
 
 import torch
 from PIL import Image
 from torch.nn import functional
 
-from vca_core.backends.base import Encoded
+from vca_core.backends.base import BackendError, Encoded
 from vca_core.backends.hf import HFBackend
 
 MARK = Image.new("RGB", (16, 16))
@@ -23,10 +25,31 @@ class Ministral3(HFBackend):
     # The vision tower packs a batch's images into one sequence, so attention grows with its square.
     max_batch = 8
 
+    @cached_property
+    def mistral_common(self):
+        """mistral-common's tokenizer, or None where the checkpoint ships no tekken.json."""
+        if self.files.find("tekken.json") is None:
+            return None
+        try:
+            from transformers.tokenization_mistral_common import MistralCommonBackend
+        except ImportError as error:
+            raise BackendError(
+                f"{self.checkpoint!r} ships a tekken.json: pip install mistral-common to use it."
+            ) from error
+        return MistralCommonBackend.from_pretrained(self.files.source)
+
     @property
-    def mistral_common(self) -> bool:
-        """Whether the checkpoint's tokenizer is mistral-common's."""
-        return type(self.tokenizer).__name__ == "MistralCommonBackend"
+    def tokenizer(self):  # noqa: D102
+        return self.mistral_common or self.processor.tokenizer
+
+    def processor_settings(self) -> dict[str, Any]:  # noqa: D102
+        if not self.mistral_common:
+            return super().processor_settings()
+        encoder = self.mistral_common.tokenizer.instruct_tokenizer.mm_encoder
+        return {
+            "processor": "mistral-common",
+            "image_processor": None if encoder is None else vars(encoder.image_config),
+        }
 
     def serialize(self, text: str, image: bool) -> str:  # noqa: D102
         if not self.mistral_common:
@@ -49,7 +72,7 @@ class Ministral3(HFBackend):
             encoded = base64.b64encode(buffer.getvalue()).decode()
             messages[-1]["content"][0] = {"type": "image", "base64": encoded}
         # One-item batch: tensors come with a leading 1 as from the processors.
-        return dict(self.tokenizer.apply_chat_template([messages], return_tensors="pt"))
+        return dict(self.mistral_common.apply_chat_template([messages], return_tensors="pt"))
 
     def encode(self, text: str, image: Image.Image | None) -> Encoded:  # noqa: D102
         if not self.mistral_common:

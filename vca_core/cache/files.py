@@ -20,6 +20,10 @@ KEY = ["sample_id", "context", "wording"]
 """What a row of one file is about; unique within the file."""
 
 
+SAME = {pa.string(): (pa.large_string(),), pa.int32(): (pa.int64(),)}
+"""Types that other writers use for ours."""
+
+
 def resolve(path: str | Path) -> Path:
     """Absolute path; a relative one is looked for in the working folder, then in the project."""
     path = Path(path).expanduser()
@@ -76,7 +80,7 @@ def read_scores(path: str | Path) -> pd.DataFrame:
         if field.name not in table.column_names:
             raise SchemaError(f"{path}: column `{field.name}` is missing.")
         got = table.schema.field(field.name).type
-        if got != field.type and not pa.types.is_null(got):
+        if got not in (field.type, *SAME.get(field.type, ())) and not pa.types.is_null(got):
             raise SchemaError(f"{path}: column `{field.name}` must be {field.type}, got {got}.")
     extra = set(table.column_names) - set(SCORE_SCHEMA.names)
     if extra:

@@ -139,6 +139,12 @@ class Journal:
         self.close()
         return len(merged)
 
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Release the file; an empty journal is removed."""
         if not self._file.closed:
@@ -181,11 +187,8 @@ def _is_json(line: bytes) -> bool:
 
 def append_scores(scores: Path, rows: Sequence[Score], settings_sha256: str = "") -> None:
     """Append to a file's journal and release it; for tools that score elsewhere."""
-    journal = Journal(scores, settings_sha256)
-    try:
+    with Journal(scores, settings_sha256) as journal:
         journal.append(rows)
-    finally:
-        journal.close()
 
 
 class Missing(NamedTuple):

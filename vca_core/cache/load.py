@@ -111,6 +111,7 @@ def _pivot(
     frame: pd.DataFrame, path: Path, contexts: Sequence[str] | None, incomplete: str
 ) -> pd.DataFrame:
     needed = list(contexts or (c for c in CONTEXTS if (frame["context"] == c).any()))
+    facts = frame.drop_duplicates(INDEX).set_index(INDEX)[CARRIED]
     frame = frame[frame["context"].isin(needed)]
     twice = frame.duplicated([*INDEX, "context"])
     if twice.any():
@@ -120,7 +121,6 @@ def _pivot(
             f"{row['sample_id']!r} ({row['context']}, {row['wording']})."
         )
     margins = frame.pivot(index=INDEX, columns="context", values="margin").reindex(columns=needed)
-    facts = frame.drop_duplicates(INDEX).set_index(INDEX)[CARRIED]
     wide = facts.join(margins.rename(columns="margin_{}".format)).reset_index()
     bad = wide[[f"margin_{c}" for c in needed]].isna()
     if bad.any(axis=None):

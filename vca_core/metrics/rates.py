@@ -134,6 +134,8 @@ def rate_frame(
     rows = []
     for run in seeded_runs(audit, by, rng):
         columns = measures(run.records)
+        if not columns:  # no strata in an empty frame
+            continue
         values = np.column_stack(list(columns.values()))
         replicates = bootstrap_means(
             values,

@@ -1,0 +1,138 @@
+"""`vca score`, `vca doctor`, `vca verify`, `vca scenes` as a user calls them."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+pytest.importorskip("torch", reason="live extra is not installed")
+
+from vca_core.cli import app  # noqa: E402
+from vca_core.records import write_manifest  # noqa: E402
+
+pytestmark = pytest.mark.live
+
+
+def vca(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def manifest(tmp_path, make_samples):
+    path = tmp_path / "things.jsonl"
+    write_manifest(make_samples(5), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["", "scenes build", "manifest vsr", "manifest gsr-coco", "manifest table", "doctor", "score"]
+    + ["import", "verify", "audit", "book"],
+)
+def test_help_has_an_example(command):
+    done = vca(*command.split(), "--help")
+    assert done.exit_code == 0
+    assert "Example: vca" in done.output or not command
+
+
+def test_score_then_verify_then_audit(tmp_path, manifest, miniatures, picture_dir):
+    out = tmp_path / "scores"
+    words = ["score", "--checkpoint", miniatures / "internvl", "--manifest", manifest]
+    words += ["--images", picture_dir, "--out", out, "--interface", "yes_no,true_false"]
+    words += ["--contexts", "original,text_only,blank,mismatch", "--model", "mine"]
+    done = vca(*words)
+    assert done.exit_code == 0, done.output
+    assert "40 rows wanted, 40 scored now" in done.output
+    assert "0 scored now" in vca(*words).output
+    done = vca("verify", out)
+    assert done.exit_code == 0 and "2 files, 80 rows (0 error rows), 0 faults" in done.output
+    audit = vca("audit", "--scores", out, "--format", "json", "--resamples", 20)
+    assert audit.exit_code == 0, audit.output
+    rates = {r["metric"]: r["value"] for r in json.loads(audit.stdout)}
+    assert rates["dcc"] + rates["cu"] == pytest.approx(rates["accuracy"])
+    record = json.loads((out / "things" / "yes_no" / "mine.run.json").read_text())
+    assert str(tmp_path) not in json.dumps(record)
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "match"),
+    [
+        (["--contexts", "original,grey"], 1, "Unknown context"),
+        (["--interface", "maybe"], 1, "Unknown interface"),
+        (["--pixels", "5"], 1, "least,most"),
+        (["--pixels", "5,6"], 2, "qwen3_vl alone"),
+        (["--dtype", "int3"], 2, "Unknown dtype"),
+        (["--checkpoint", "no/such/folder/here"], 2, "No checkpoint"),
+        (["--manifest", "none.jsonl"], 2, "No manifest at"),
+        (["--images", "nowhere"], 2, "No image folder"),
+    ],
+)
+def test_score_refuses_in_one_line(
+    tmp_path, manifest, miniatures, picture_dir, change, code, match
+):
+    words = ["score", "--checkpoint", miniatures / "internvl", "--manifest", manifest]
+    words += ["--images", picture_dir, "--out", tmp_path / "out", *change]
+    done = vca(*words)
+    assert done.exit_code == code, done.output
+    assert match in done.output and "Traceback" not in done.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_score_text_only_needs_no_images(tmp_path, manifest, miniatures):
+    done = vca(
+        *["score", "--checkpoint", miniatures / "qwen3_vl", "--manifest", manifest],
+        *["--out", tmp_path / "out", "--contexts", "text_only"],
+    )
+    assert done.exit_code == 0 and "10 scored now" in done.output
+
+
+def test_score_killed_in_mid_run_resumes(tmp_path, manifest, miniatures, picture_dir, make_samples):
+    write_manifest(make_samples(120), manifest)
+    words = [sys.executable, "-c", "from vca_core.cli import app; app()", "score"]
+    words += ["--checkpoint", miniatures / "internvl", "--manifest", manifest, "--images"]
+    words += [picture_dir, "--out", tmp_path / "out", "--batch-size", "1", "--contexts"]
+    words += ["original,text_only,blank,mean_color,mismatch"]
+    child = subprocess.Popen(list(map(str, words)), stderr=subprocess.DEVNULL)
+    journal = tmp_path / "out" / "things" / "yes_no" / "internvl.journal.jsonl"
+    for _ in range(1200):
+        if journal.exists() and journal.stat().st_size > 3000:
+            break
+        time.sleep(0.05)
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    kept = journal.read_bytes().count(b"\n") - 1
+    assert 0 < kept < 1200
+    done = vca(*[str(w) for w in words[3:]])
+    assert done.exit_code == 0, done.output
+    scored = int(re.search(r"(\d+) scored now", done.output)[1])
+    assert scored == 1200 - kept
+    assert vca("verify", tmp_path / "out").exit_code == 0
+
+
+def test_doctor_tells_and_names_what_is_suspicious(miniatures, tmp_path):
+    done = vca("doctor", miniatures / "ministral3")
+    assert "family       ministral3" in done.output and "' yes'" in done.output
+    assert "<s>[INST][IMG]Is the red circle" in done.output
+    assert re.search(r"original\s+\d+ tokens, loss_yes", done.output)
+    assert done.exit_code in (0, 1) and "uspicious" in done.output
+
+
+def test_verify_exits_with_faults(tmp_path):
+    (tmp_path / "d" / "yes_no").mkdir(parents=True)
+    (tmp_path / "d" / "yes_no" / "m.parquet").write_bytes(b"x")
+    done = vca("verify", tmp_path)
+    assert done.exit_code == 1 and "not a scores file" in done.output
+    assert vca("verify", tmp_path / "none").exit_code == 2
+
+
+def test_scenes_build_checks_itself(tmp_path):
+    done = vca("scenes", "build", "pairs", "--out", tmp_path, "--seed", "5")
+    assert done.exit_code == 0 and "880 samples, not compared" in done.output
+    done = vca("scenes", "build", "cats", "--out", tmp_path)
+    assert done.exit_code == 1 and "Unknown scene data set 'cats'" in done.output
