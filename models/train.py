@@ -48,9 +48,14 @@ class Trainer:
         self.hits: dict[str, float] = {}
         started = time.monotonic()
         self.scenes = [training_scene(self.rng, MIXTURE) for _ in range(n_scenes)]
+        # Block by block: 16,000 pictures at once would be 12 GB.
         with ProcessPoolExecutor(2) as pool:
-            pictures = pool.map(render_scene, self.scenes, chunksize=64)
-            self.pixels = torch.cat([self.to_pixels(block) for block in _blocks(pictures, 64)])
+            self.pixels = torch.cat(
+                [
+                    self.to_pixels(list(pool.map(render_scene, block, chunksize=32)))
+                    for block in (self.scenes[i : i + 512] for i in range(0, n_scenes, 512))
+                ]
+            )
         log(f"{n_scenes} scenes in {time.monotonic() - started:.0f} s")
 
     def to_pixels(self, pictures: list) -> torch.Tensor:
@@ -117,17 +122,6 @@ class Trainer:
             self.hits[kind] = 0.998 * self.hits.get(kind, 0.5) + 0.002 * hit
 
 
-def _blocks(items, size: int):
-    block = []
-    for item in items:
-        block.append(item)
-        if len(block) == size:
-            yield block
-            block = []
-    if block:
-        yield block
-
-
 def cell_names(scene: Scene) -> torch.Tensor:
     """Class of each of the 16 cells: 0 for background, else 1 + index of the object's name."""
     cells = torch.zeros(GRID * GRID, dtype=torch.long)
@@ -165,9 +159,8 @@ def run(trainer: Trainer, ground_steps: int, steps: int, peak: float = 1.5e-3) -
                 left = spent / step * (total - step)
                 value = mean / (1 - 0.98**step)
                 hits = " ".join(f"{kind} {hit:.2f}" for kind, hit in sorted(trainer.hits.items()))
-                log(
-                    f"{stage} {step}/{total} loss {value:.3f} {spent:.0f} s, {left:.0f} s left {hits}"
-                )
+                clock = f"{spent:.0f} s, {left:.0f} s left"
+                log(f"{stage} {step}/{total} loss {value:.3f} {clock} {hits}")
             if stage == "answer" and step % 1000 == 0 and step < total:
                 log(json.dumps(evaluate(model.eval(), trainer.processor, n=100)))
                 model.train()

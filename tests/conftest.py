@@ -75,7 +75,7 @@ def make_samples():
         samples = []
         for number in range(n_pairs):
             for polarity, word in (("true", "left"), ("false", "right")):
-                phrase = "the cup to the %s of the %sbook" % (word, "very old " * (number % 3))
+                phrase = f"the cup to the {word} of the {'very old ' * (number % 3)}book"
                 samples.append(
                     Sample(
                         sample_id=f"s{number}-{polarity}",

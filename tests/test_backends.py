@@ -256,10 +256,11 @@ def test_fingerprint_has_no_path_and_sees_weights_and_processor(tmp_path, miniat
 
 @pytest.fixture(scope="module")
 def tekken(tmp_path_factory):
-    """A Ministral miniature with mistral-common's own tokenizer file."""
+    """Build a Ministral miniature with mistral-common's own tokenizer file."""
     mistral_common = pytest.importorskip("mistral_common")
-    from models.miniatures import ministral3_model
     from transformers.tokenization_mistral_common import MistralCommonBackend
+
+    from models.miniatures import ministral3_model
 
     data = Path(mistral_common.__file__).parent / "data" / "tekken_240911.json"
     if not data.is_file():

@@ -16,7 +16,7 @@ import pytest
 from vca_core.records import SCORE_SCHEMA, Score
 
 ROOT = Path(__file__).resolve().parents[1]
-LEFT_OUT = (".*", "_build", "*.egg-info", "__pycache__", "*.safetensors", "live_scores", "scenes.d")
+LEFT_OUT = (".*", "_build", "*.egg-info", "__pycache__", "*.safetensors", "live_scores")
 QUICK = {"n_resamples": 20}
 LOADS = re.compile(
     r'<(?:script|img|iframe|source|link)\b[^>]*?\b(?:src|href)=["\']((?:https?:)?//[^"\']+)', re.I
@@ -184,7 +184,7 @@ def test_parameter_that_no_notebook_takes_fails_the_build(clone, params, said):
 def test_book_for_own_scores_says_whose_they_are(clone, tmp_path):
     own = clone / "_build" / "html" / PAGE
     before = own.read_bytes()
-    scores, out = tmp_path / "R&D <scores>", tmp_path / "out"
+    scores, out = tmp_path / "R&D <scores>", clone / "my_book"
     invented_scores(scores, "theirs|<i>7B</i>", sign=1)
     done = vca_book(clone, scores, out)
     assert done.returncode == 0, done.stderr[-3000:]

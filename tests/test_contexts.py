@@ -67,6 +67,10 @@ def test_open_image_stays_below_its_root(tmp_path, picture_dir):
             open_image(root, name)
     with pytest.raises(ImageError, match="missing"):
         open_image(root, "none.png")
+    with pytest.raises(ImageError, match="no usable path"):
+        open_image(root, "a\0b.png")
+    with pytest.raises(ImageError, match="cannot be read"):
+        open_image(root, ".")
 
 
 def test_apply_context_blank_and_mean_color_are_uniform_and_of_the_same_size(picture_dir):

@@ -108,7 +108,8 @@ def test_metrics_open_no_file_and_see_no_image(path):
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_file_stays_short(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 260
+    n_lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert n_lines <= 275, "a file does one thing in about 250 lines; split it"
 
 
 @pytest.mark.parametrize("module", ["vca_core", "vca_core.cli", "vca_core.cache", "vca_core.live"])

@@ -1,4 +1,4 @@
-"""A scoring run into the cache: resume, misses and what is said about them, errors, interruption."""
+"""A scoring run into the cache: resume, misses and what is said of them, errors, interruption."""
 
 import json
 
@@ -81,6 +81,13 @@ def test_score_manifest_says_what_changed(go, images, make_samples):
     samples[0] = samples[0].model_copy(update={"question": "Is it at all?"})
     outcome, said = go(samples=samples)
     assert outcome.scored == 3 and "3 scored again: prompt changed." in said
+
+
+def test_score_manifest_warns_of_pixels_that_the_manifest_does_not_know(go, make_samples):
+    pinned = [s.model_copy(update={"image_sha256": "0" * 64}) for s in make_samples(2)]
+    outcome, said = go(samples=pinned)
+    assert outcome.errors.total() == 0
+    assert any("2 images differ from the manifest" in text for text in said)
 
 
 def test_score_manifest_keeps_settings_apart_and_loses_nothing(go, tmp_path):

@@ -17,6 +17,7 @@ from vca_core.scenes.world import (
     COLORS,
     INVERSE,
     NAMES,
+    PHRASES,
     RELATIONS,
     Scene,
     SceneObject,
@@ -104,11 +105,9 @@ def test_draw_pairs_has_the_published_sizes_and_needs_no_test_seed():
         true, false = item.samples
         assert (true.polarity, false.polarity) == ("true", "false")
         assert false.relation == INVERSE[true.relation] and true.image == false.image
-        assert true.question == (
-            f"Is the {true.subject} "
-            f"{dict(left='to the left of', right='to the right of').get(true.relation, true.relation)}"
-            f" the {true.object}?"
-        )
+        phrase = PHRASES[true.relation]
+        assert true.question == f"Is the {true.subject} {phrase} the {true.object}?"
+        assert true.statement == f"The {true.subject} is {phrase} the {true.object}."
 
 
 @pytest.mark.skipif(not SHIPPED.exists(), reason="no shipped manifest")

@@ -84,6 +84,21 @@ def test_score_refuses_in_one_line(
     assert not (tmp_path / "out").exists()
 
 
+def test_score_lists_missing_images_and_scores_the_rest(
+    tmp_path, manifest, miniatures, picture_dir
+):
+    words = ["score", "--checkpoint", miniatures / "internvl", "--manifest", manifest]
+    done = vca(*words, "--out", tmp_path / "out")
+    assert done.exit_code == 1 and "None of the 5 images" in done.output
+    (tmp_path / "some").mkdir()
+    for name in ("p0.png", "p3.png"):
+        (tmp_path / "some" / name).write_bytes((picture_dir / name).read_bytes())
+    done = vca(*words, "--out", tmp_path / "out", "--images", tmp_path / "some")
+    assert done.exit_code == 0, done.output
+    assert "Missing image: p1.png" in done.output and "3 of 5 images are missing" in done.output
+    assert "12 rows could not be scored" in done.output and "is missing" in done.output
+
+
 def test_score_text_only_needs_no_images(tmp_path, manifest, miniatures):
     done = vca(
         *["score", "--checkpoint", miniatures / "qwen3_vl", "--manifest", manifest],
@@ -117,9 +132,9 @@ def test_score_killed_in_mid_run_resumes(tmp_path, manifest, miniatures, picture
 
 def test_doctor_tells_and_names_what_is_suspicious(miniatures, tmp_path):
     done = vca("doctor", miniatures / "ministral3")
-    assert "family       ministral3" in done.output and "' yes'" in done.output
+    assert "family         ministral3" in done.output and "' yes'" in done.output
     assert "<s>[INST][IMG]Is the red circle" in done.output
-    assert re.search(r"original\s+\d+ tokens, loss_yes", done.output)
+    assert re.search(r"yes_no, original\s+loss", done.output)
     assert done.exit_code in (0, 1) and "uspicious" in done.output
 
 

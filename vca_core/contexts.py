@@ -40,7 +40,10 @@ def open_image(root: str | Path, name: str) -> Image.Image:
         If the file is missing, outside ``root``, cut short or no image; says which file and why.
     """
     base = Path(root).resolve()
-    path = (base / name).resolve()
+    try:
+        path = (base / name).resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ImageError(f"image {name!r} is no usable path: {error}") from None
     if not path.is_relative_to(base):
         raise ImageError(f"image {name!r} must lie inside the image folder")
     try:

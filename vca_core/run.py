@@ -17,7 +17,7 @@ from vca_core.cache.journal import Missing
 from vca_core.contexts import ImageError
 from vca_core.probes import build_probes
 from vca_core.reader import ProbeReader, settings_digest
-from vca_core.records import Sample, SchemaError, Score
+from vca_core.records import Probe, Sample, SchemaError, Score
 
 if TYPE_CHECKING:
     from vca_core.backends.base import Backend
@@ -151,16 +151,26 @@ def score_manifest(
     )
 
 
-def _identify(probes, reader: ProbeReader, progress: Progress) -> list[tuple]:
-    wanted = []
+def _identify(probes: Sequence[Probe], reader: ProbeReader, progress: Progress) -> list[tuple]:
+    """Pair each probe with its row's key and what decides its score."""
+    wanted, others = [], set()
     for done, probe in enumerate(probes, start=1):
         try:
             identity = reader.identify(probe)
         except ImageError:
             identity = None
-        key = (probe.sample.sample_id, probe.context, probe.sample.wording)
-        wanted.append((probe, key, identity))
+        pinned = probe.sample.image_sha256
+        if probe.context == "original" and identity and pinned not in (None, identity.image_sha256):
+            others.add(probe.sample.image)
+        wanted.append(
+            (probe, (probe.sample.sample_id, probe.context, probe.sample.wording), identity)
+        )
         progress.identify(done, len(probes))
+    if others:
+        progress.say(
+            f"Warning: {len(others)} images differ from the manifest's `image_sha256`, for example "
+            f"{min(others)!r}; they are scored as they are."
+        )
     return wanted
 
 

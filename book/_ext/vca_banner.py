@@ -36,5 +36,5 @@ def banner_for(root: Path, params: dict) -> str:
         '<p class="admonition-title">Whose scores these are</p>'
         "<p>This copy of the book was made from the scores in the folder "
         f"<code>{html.escape(folder.name)}</code>, of: {names}. They are not this project's own. "
-        "Values called published are the paper's, here as there.</p></div>\n"
+        "Values called published come from the paper, not from these scores.</p></div>\n"
     )

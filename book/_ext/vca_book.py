@@ -170,7 +170,10 @@ def swap(app: Sphinx, docname: str, source: list[str]) -> None:
     for cell in notebook["cells"]:
         if "injected-parameters" in cell["metadata"].get("tags", []):
             # A page names the folder it was made from, and not where it lies on someone's disk.
-            shown = {k: Path(v).name if k.endswith("_dir") else v for k, v in run.params.items()}
+            shown = {
+                k: Path(v).name if isinstance(v, str) and Path(v).is_absolute() else v
+                for k, v in run.params.items()
+            }
             cell["source"] = "# given for this book\n" + "\n".join(
                 f"{k} = {v!r}" for k, v in shown.items()
             )

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import torch
 from PIL import Image
-from transformers import AutoModelForImageTextToText, AutoProcessor
+from transformers import AutoConfig, AutoModelForImageTextToText, AutoProcessor
 from transformers.utils import logging as hf_logging
 
 from vca_core.backends.base import BackendError, Encoded
@@ -56,6 +56,13 @@ class HFBackend:
         self._refuse_open_thought()
 
     @cached_property
+    def config(self):
+        """Configuration with the family's defaults filled in."""
+        return AutoConfig.from_pretrained(
+            self.files.source, trust_remote_code=self.trust_remote_code
+        )
+
+    @cached_property
     def processor(self):
         """Native processor."""
         return AutoProcessor.from_pretrained(
@@ -83,7 +90,7 @@ class HFBackend:
     @property
     def max_length(self) -> int:
         """Longest sequence of the text model, in tokens."""
-        return int(self.files.config["text_config"].get("max_position_embeddings", 1 << 30))
+        return int(self.config.get_text_config().max_position_embeddings)
 
     def conversation(self, text: str, image: bool) -> list[dict]:
         """Build structured messages; the content is a list in every context."""
@@ -207,6 +214,5 @@ class HFBackend:
         """The dtype asked for, or the checkpoint's own where that is "auto"."""
         if self.dtype != "auto":
             return self.dtype
-        config = self.files.config
-        own = config.get("dtype") or config.get("torch_dtype")
-        return str(own or config["text_config"].get("dtype") or "auto")
+        own = self.config.dtype or self.config.get_text_config().dtype
+        return str(own or "auto").removeprefix("torch.")

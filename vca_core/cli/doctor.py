@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import platform
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
 from PIL import Image
 
 from vca_core.cli.errors import plain_errors
-from vca_core.contexts import apply_context
 from vca_core.probes import build_probes, probe_text
 from vca_core.records import INTERFACES, VERBALIZERS, Sample
 from vca_core.run import package_versions
@@ -52,7 +53,10 @@ def doctor(
             system=system,
             trust_remote_code=trust_remote_code,
         )
-        suspicious = _facts(backend) + _answers(backend) + _prompts(backend) + _example(backend)
+        _facts(backend)
+        suspicious = _answers(backend)
+        _prompts(backend)
+        suspicious += _example(backend)
     if suspicious:
         typer.echo("\nSuspicious:")
         for text in suspicious:
@@ -61,18 +65,17 @@ def doctor(
     typer.echo("\nNothing suspicious.")
 
 
-def _facts(backend) -> list[str]:
-    typer.echo(f"checkpoint   {backend.checkpoint}")
-    typer.echo(f"family       {backend.family}")
+def _facts(backend) -> None:
+    typer.echo(f"checkpoint     {backend.checkpoint}")
+    typer.echo(f"family         {backend.family}")
     facts = backend.fingerprint()
     for name in ("config_sha256", "weights_sha256", "dtype", "attention", "processor", "tokenizer"):
         typer.echo(f"{name:<14} {facts[name]}")
-    typer.echo(f"device       {backend.device}")
+    typer.echo(f"device         {backend.device}")
     versions = {"python": platform.python_version(), **package_versions()}
-    typer.echo("versions     " + ", ".join(f"{name} {v}" for name, v in versions.items()))
-    typer.echo(f"system       {backend.system!r}")
-    typer.echo(f"max_length   {backend.max_length} tokens")
-    return []
+    typer.echo("versions       " + ", ".join(f"{name} {v}" for name, v in versions.items()))
+    typer.echo(f"system         {backend.system!r}")
+    typer.echo(f"max_length     {backend.max_length} tokens")
 
 
 def _answers(backend) -> list[str]:
@@ -89,43 +92,57 @@ def _answers(backend) -> list[str]:
     return suspicious
 
 
-def _prompts(backend) -> list[str]:
+def _prompts(backend) -> None:
     typer.echo("\nserialized prompts")
     for interface in INTERFACES:
         text = probe_text(EXAMPLE, interface)
         for name, shown in (("original, blank, …", True), ("text_only", False)):
             typer.echo(f"  {interface}, {name}: {backend.serialize(text, shown)!r}")
-    return []
 
 
 def _example(backend) -> list[str]:
-    from vca_core.scorer import LOW_MASS, continuation_loss
+    """Score one example alone and again in a batch, and compare."""
+    from vca_core.scorer import LOW_MASS
+
+    alone, together = (_score(backend, batch_size) for batch_size in (1, 8))
+    suspicious = []
+    typer.echo("\none scored example (a red and a blue patch), nats")
+    for key, row in alone.items():
+        name = f"{row.interface}, {row.context}"
+        if row.status == "error":
+            typer.echo(f"  {name:<24} {row.error}")
+            suspicious.append(f"{name}: {row.error}")
+            continue
+        typer.echo(
+            f"  {name:<24} loss {row.loss_yes:.4f} / {row.loss_no:.4f}, "
+            f"margin {row.margin:+.4f}, answer mass {row.answer_mass:.3g}"
+        )
+        if row.answer_mass < LOW_MASS:
+            suspicious.append(
+                f"{name}: the answer words hold {row.answer_mass:.2g} of the probability; the "
+                "model would start otherwise (capital letter, prose, another template?)."
+            )
+        if together[key].status == "error":
+            suspicious.append(f"{name}: fails in a batch: {together[key].error}")
+    good = [k for k in alone if alone[k].status == together[k].status == "ok"]
+    drift = max((abs(alone[k].margin - together[k].margin) for k in good), default=0.0)
+    typer.echo(f"  largest change of a margin in a batch: {drift:.2g}")
+    if drift > 1e-4 and backend.resolved_dtype == "float32":
+        suspicious.append(f"Margins move by {drift:.2g} in a batch although the dtype is float32.")
+    return suspicious
+
+
+def _score(backend, batch_size: int) -> dict:
+    from vca_core.scorer import score_probes
 
     picture = Image.new("RGB", (512, 512), (240, 240, 240))
     picture.paste((214, 39, 40), (60, 200, 180, 320))
     picture.paste((31, 84, 190), (320, 200, 440, 320))
-    suspicious = []
-    typer.echo("\none scored example (a red and a blue patch), nats")
-    for probe in build_probes([EXAMPLE], ["original", "text_only", "blank"], "yes_no"):
-        image = apply_context(picture, probe.context)
-        encoded = backend.encode(probe.text, image)
-        pairs = backend.verbalizer_ids("yes_no")
-        logits = backend.forward([encoded] * 2, [ids[:-1] for ids in pairs])
-        losses = [continuation_loss(rows, ids) for rows, ids in zip(logits, pairs, strict=True)]
-        mass = _mass(losses, pairs)
-        typer.echo(
-            f"  {probe.context:<10} {len(encoded.ids)} tokens, loss_yes {losses[0]:.4f}, "
-            f"loss_no {losses[1]:.4f}, margin {losses[1] - losses[0]:+.4f}, answer mass {mass:.3g}"
+    contexts = ["original", "text_only", "blank"]
+    probes = [p for i in INTERFACES for p in build_probes([EXAMPLE], contexts, i)]
+    with TemporaryDirectory() as folder:
+        picture.save(Path(folder) / EXAMPLE.image)
+        batches = score_probes(
+            probes, backend, model="doctor", image_dir=folder, batch_size=batch_size
         )
-        if mass < LOW_MASS:
-            suspicious.append(
-                f"{probe.context}: the answer words hold {mass:.2g} of the probability; the model "
-                "would start otherwise (capital letter, prose, another template?)."
-            )
-    return suspicious
-
-
-def _mass(losses: list[float], pairs) -> float:
-    from math import exp
-
-    return sum(exp(-loss * len(ids)) for loss, ids in zip(losses, pairs, strict=True))
+        return {(row.interface, row.context): row for batch in batches for row in batch}

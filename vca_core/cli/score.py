@@ -20,7 +20,7 @@ from rich.progress import (
 
 from vca_core import run
 from vca_core.cli.errors import plain_errors
-from vca_core.manifests import check_images
+from vca_core.manifests.images import N_LISTED, missing_fault, require_folder
 from vca_core.records import CONTEXTS, INTERFACES, SchemaError, read_manifest
 
 
@@ -73,7 +73,7 @@ def score(
         samples = read_manifest(manifest)
         folder = images or manifest.parent
         if set(wanted) != {"text_only"}:
-            check_images(samples, folder)
+            _look_for_images(samples, folder)
         from vca_core.backends import load_backend
 
         backend = load_backend(
@@ -97,6 +97,25 @@ def score(
                     batch_size=batch_size,
                     limit=limit,
                 )
+
+
+def _look_for_images(samples, folder: Path) -> None:
+    """List missing images before a long run; they become error rows, but not all of them can be."""
+    root = require_folder(folder)
+    names = list(dict.fromkeys(s.image for s in samples if s.image is not None))
+    missing = [name for name in names if missing_fault(name, root)]
+    if missing and len(missing) == len(names):
+        raise SchemaError(
+            f"None of the {len(names)} images of the manifest is in {root.resolve()}, "
+            f"for example {missing[0]!r}: name their folder with --images."
+        )
+    for name in missing[:N_LISTED]:
+        typer.echo(f"Missing image: {name}", err=True)
+    if missing:
+        typer.echo(
+            f"{len(missing)} of {len(names)} images are missing; their rows will be error rows.",
+            err=True,
+        )
 
 
 def _score_one(samples, backend, **options) -> None:
