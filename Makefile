@@ -3,16 +3,16 @@ PYTHON ?= python3
 VENV ?= .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help book test check lab models live lock sync clean env python
+.PHONY: help book test check lab models env-live lock sync clean env python
 
 help:  ## list these targets
-	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1|/' | awk -F'|' '{printf "%-15s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1|/' | awk -F'|' '{printf "%-15s %s\n", $$1, $$2}'
 
 book: env  ## run the notebooks on the committed scores and build the book (no torch)
 	@"$(VENV)/bin/jupyter-book" build . -n -W --keep-going
 	@echo "First page: $(CURDIR)/_build/html/book/intro.html"
 
-test: live  ## every test (adds torch and transformers on first use)
+test: env-live  ## every test (adds torch and transformers on first use)
 	@"$(VENV)/bin/python" -m pytest
 
 check: env  ## style and the quick tests, without torch
@@ -23,13 +23,13 @@ check: env  ## style and the quick tests, without torch
 lab: env  ## open the notebooks in JupyterLab
 	@"$(VENV)/bin/jupyter-lab" notebooks
 
-models: live  ## train the mini models again (hours on two cores)
+models: env-live  ## train the mini model again (about half an hour on two cores)
 	@"$(VENV)/bin/python" -m models.train
 
 sync: env  ## clean the notebooks and bring each .ipynb and .md pair in step
 	@"$(VENV)/bin/python" tools/clean_notebooks.py
 
-live: python  ## add the live extra: torch, torchvision, transformers
+env-live: python  ## add what live scoring needs: torch, torchvision, transformers
 	@"$(PYTHON)" tools/setup_env.py "$(VENV)" --live
 
 env: python

@@ -1,9 +1,11 @@
 """The text that is asked, and which probes there are."""
 
+from pathlib import Path
+
 import pytest
 
 from vca_core.probes import build_probes, probe_key, probe_text, question_text
-from vca_core.records import CONTEXTS, Sample, SchemaError
+from vca_core.records import CONTEXTS, INTERFACES, Sample, SchemaError
 
 SAMPLE = Sample(
     sample_id="a",
@@ -23,6 +25,13 @@ def test_probe_text_is_the_documented_prompt():
         "Statement: The red circle is to the left of the blue square."
         " Is the statement true or false?"
     )
+
+
+def test_the_book_prints_the_prompts_that_are_asked():
+    book = Path(__file__).resolve().parents[1] / "book" / "intro.md"
+    printed = " ".join(book.read_text(encoding="utf-8").split())
+    for interface in INTERFACES:
+        assert f'`{interface}`: "{probe_text(SAMPLE, interface)}"' in printed
 
 
 def test_probe_text_puts_a_note_before_the_question():

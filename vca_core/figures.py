@@ -70,7 +70,10 @@ def _share_axis(ax: Axes, title: str, label: str) -> None:
 
 
 def _legend_below(ax: Axes, ncols: int) -> None:
-    ax.legend(loc="upper center", bbox_to_anchor=(0.4, -0.16), ncols=ncols, fontsize="small")
+    # Of the figure, so that constrained layout makes room whatever the height of the axes.
+    ax.figure.legend(
+        *ax.get_legend_handles_labels(), loc="outside lower center", ncols=ncols, fontsize="small"
+    )
 
 
 def plot_outcome_decomposition(frame: pd.DataFrame, ax: Axes) -> Axes:

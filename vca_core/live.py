@@ -10,11 +10,8 @@ import pandas as pd
 from vca_core.cache import load_margins
 from vca_core.cache.files import ROOT, resolve
 from vca_core.records import SchemaError, read_manifest
-from vca_core.run import Progress, score_manifest
+from vca_core.run import PRIMARY, Progress, score_manifest
 from vca_core.scenes import DATASETS, build_scenes
-
-PAGE_CONTEXTS = ("original", "text_only", "blank", "mean_color", "mismatch")
-"""What a page scores when its source is live."""
 
 
 def score_and_load(
@@ -23,6 +20,7 @@ def score_and_load(
     live_dir: str | Path = "live_scores",
     scores_dir: str | Path = "cached_scores",
     datasets: Sequence[str] = (),
+    contexts: Sequence[str] = PRIMARY,
     interface: str = "yes_no",
     device: str = "cpu",
     limit: int = 0,
@@ -40,8 +38,8 @@ def score_and_load(
         Where the data sets' shipped manifests lie, as ``<dataset>/manifest.jsonl``.
     datasets : sequence of str
         Scene data sets; empty takes all those with a shipped manifest.
-    interface, device, limit
-        As in `score_manifest`.
+    contexts, interface, device, limit
+        As in `vca_core.run.score_manifest`.
 
     Returns
     -------
@@ -68,14 +66,16 @@ def score_and_load(
             read_manifest(manifest),
             backend,
             model=model,
-            contexts=PAGE_CONTEXTS,
+            contexts=contexts,
             interface=interface,
             out_dir=out_dir,
             image_dir=manifest.parent,
             limit=limit,
             progress=progress,
         )
-    return load_margins(out_dir, interface=interface, models=[model], datasets=chosen)
+    return load_margins(
+        out_dir, interface=interface, models=[model], datasets=chosen, contexts=contexts
+    )
 
 
 def _project_path(path: str | Path) -> Path:
@@ -93,6 +93,7 @@ def load_source(
     limit: int = 0,
     models: Sequence[str] = (),
     datasets: Sequence[str] = (),
+    contexts: Sequence[str] = PRIMARY,
     interface: str = "yes_no",
 ) -> pd.DataFrame:
     """Load what a page's parameters ask for; relative folders start at the project root.
@@ -103,13 +104,16 @@ def load_source(
         If ``source`` is neither "cached" nor "live", or a name is unknown.
     """
     if source == "cached":
-        return load_margins(scores_dir, interface=interface, models=models, datasets=datasets)
+        return load_margins(
+            scores_dir, interface=interface, models=models, datasets=datasets, contexts=contexts
+        )
     if source == "live":
         return score_and_load(
             checkpoint,
             live_dir=live_dir,
             scores_dir=scores_dir,
             datasets=datasets,
+            contexts=contexts,
             interface=interface,
             device=device,
             limit=limit,
