@@ -6,7 +6,7 @@ VENV ?= .venv
 .PHONY: help book test check lab models env-live lock sync clean env python
 
 help:  ## list these targets
-	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1|/' | awk -F'|' '{printf "%-15s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1 |/' | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
 
 book: env  ## run the notebooks on the committed scores and build the book (no torch)
 	@"$(VENV)/bin/jupyter-book" build . -n -W --keep-going

@@ -112,5 +112,5 @@ def test_setup_takes_no_unfinished_environment(setup_env, tmp_path):
 def test_make_alone_lists_the_targets():
     done = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0
-    for target in ("book", "test", "check", "lab", "models", "live", "sync", "clean"):
+    for target in ("book", "test", "check", "lab", "models", "env-live", "sync", "clean"):
         assert f"make {target} " in done.stdout

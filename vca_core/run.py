@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vca_core.cache import Journal, missing_probes, scores_path, update_manifest
 from vca_core.cache.files import read_run_record, run_record_path
-from vca_core.cache.journal import Missing
+from vca_core.cache.missing import Missing
 from vca_core.contexts import ImageError
 from vca_core.probes import build_probes
 from vca_core.reader import ProbeReader, settings_digest

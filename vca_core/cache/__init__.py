@@ -2,8 +2,9 @@
 
 from vca_core.cache.files import read_scores, scores_files, scores_path
 from vca_core.cache.imports import import_scores
-from vca_core.cache.journal import Journal, append_scores, missing_probes
+from vca_core.cache.journal import Journal, append_scores
 from vca_core.cache.load import load_margins
+from vca_core.cache.missing import missing_probes
 from vca_core.cache.verify import covered_files, update_manifest, verify
 
 __all__ = [
