@@ -16,26 +16,28 @@ HELP = {
 }
 
 
-def write_card(
-    folder: Path, name: str, model, mixture, args: dict, minutes: float, accuracy
-) -> None:
+def write_card(folder: Path, name: str, model, stages, facts: dict, accuracy: dict) -> None:
     """Write ``README.md`` for people and ``training.json`` for programs beside the weights."""
+    mixtures = {s.name: s.mixture._asdict() for s in stages if s.mixture is not None}
     facts = {
         "model": name,
         "architecture": type(model).__name__,
         "parameters": model.num_parameters(),
-        "mixture_percent": mixture._asdict(),
-        "steps": args["steps"],
-        "ground_steps": args["ground_steps"],
-        "training_scenes": args["scenes"],
-        "seed": args["seed"],
-        "minutes": round(minutes, 1),
+        "steps": {s.name: s.steps for s in stages},
+        "mixture_percent": mixtures,
+        **facts,
         "held_out_accuracy": accuracy,
         "versions": {p: version(p) for p in ("torch", "transformers", "pillow", "numpy")},
     }
     (folder / "training.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     rows = "\n".join(f"| {HELP[key]} | {value:.3f} |" for key, value in accuracy.items())
-    shares = "\n".join(f"| {key} | {value} |" for key, value in mixture._asdict().items())
+    shares = "\n".join(
+        f"| {share} | " + " | ".join(str(m[share]) for m in mixtures.values()) + " |"
+        for share in next(iter(mixtures.values()))
+    )
+    steps = ", ".join(
+        f"{count} steps of stage *{stage}*" for stage, count in facts["steps"].items()
+    )
     text = f"""# {name}
 
 A miniature of `{facts["architecture"]}` with {facts["parameters"]:,} parameters, trained
@@ -43,14 +45,15 @@ from random weights on rendered scenes of coloured shapes. It is **not** the pub
 of that architecture and says nothing about it; it exists so that every number of the audit can be
 computed live on any machine.
 
-Rebuild it with `make models`: {facts["ground_steps"]} steps of grounding, then {facts["steps"]}
-steps of the mixture below, seed {facts["seed"]}, {facts["training_scenes"]:,} training scenes;
-this copy took {facts["minutes"]} minutes on two processor cores.
+Rebuild it with `make models`: {steps}, seed {facts["seed"]},
+{facts["training_scenes"]:,} training scenes; this copy took {facts["minutes"]} minutes on two
+processor cores that did other work too. Another machine sums in another order, so a rebuilt model
+is a sibling, not this one.
 
 ## Mixture
 
-| share | percent |
-|---|---|
+| share in percent | {" | ".join(mixtures)} |
+|---|{"---|" * len(mixtures)}
 {shares}
 
 `prior`: training scenes whose relation follows the object pair's prior. `relation`, `naming`,

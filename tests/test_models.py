@@ -9,15 +9,15 @@ import pytest
 torch = pytest.importorskip("torch", reason="live extra is not installed")
 
 from models.evaluate import evaluate, prior_rule_accuracy  # noqa: E402
+from models.losses import Trainer  # noqa: E402
 from models.questions import (  # noqa: E402
-    Mixture,
     draw_question,
     presence_question,
     relation_question,
     training_scene,
 )
 from models.tokenizer import build_tokenizer, corpus  # noqa: E402
-from models.train import MIXTURE, MODEL, Trainer, mixture_loss, run  # noqa: E402
+from models.train import FIRST, MODEL, STAGES, mixture_loss, run  # noqa: E402
 from vca_core.backends import load_backend  # noqa: E402
 from vca_core.cache import read_scores  # noqa: E402
 from vca_core.probes import build_probes  # noqa: E402
@@ -46,9 +46,9 @@ def names_in(text):
 def test_relation_question_tells_the_truth_and_is_even(rng):
     answers = []
     for _ in range(400):
-        scene = training_scene(rng, MIXTURE)
+        scene = training_scene(rng, FIRST)
         by_name = {item.name: item for item in scene.objects}
-        question = relation_question(rng, scene, MIXTURE)
+        question = relation_question(rng, scene, FIRST)
         first, second = (by_name[name] for name in names_in(question.text))
         (relation,) = (r for r, phrase in PHRASES.items() if f" {phrase} the" in question.text)
         truth = HOLDS[relation](first, second)
@@ -62,15 +62,14 @@ def test_relation_question_tells_the_truth_and_is_even(rng):
 
 def test_presence_question_tells_the_truth(rng):
     for _ in range(100):
-        scene = training_scene(rng, MIXTURE)
+        scene = training_scene(rng, FIRST)
         question = presence_question(rng, scene)
         (name,) = names_in(question.text)
         assert (question.answer == " yes") == (name in [item.name for item in scene.objects])
 
 
 def test_draw_question_follows_the_mixture(rng):
-    only = Mixture(prior=0, relation=0, naming=100, presence=0, true_false=0, other_axis=0,
-                   text_only=0)  # fmt: skip
+    only = FIRST._replace(relation=0, naming=100, presence=0)
     scene = training_scene(rng, only)
     for _ in range(20):
         question = draw_question(rng, scene, only)
@@ -81,7 +80,7 @@ def test_draw_question_follows_the_mixture(rng):
 
 def test_training_scene_never_shows_a_held_out_pair(rng):
     for _ in range(300):
-        subject, other = training_scene(rng, MIXTURE).objects[:2]
+        subject, other = training_scene(rng, FIRST).objects[:2]
         assert not prior_table()[subject.name, other.name].held_out
 
 
@@ -94,7 +93,7 @@ def test_answers_are_single_tokens_and_words_are_never_split():
 
 
 def test_trainer_feeds_the_ids_that_the_processor_makes():
-    trainer = Trainer(2, seed=1)
+    trainer = Trainer(2, 1, FIRST)
     content = [{"type": "image", "image": render_scene(trainer.scenes[1])}]
     content.append({"type": "text", "text": "Where is the red circle?"})
     expected = trainer.processor.apply_chat_template(
@@ -105,15 +104,15 @@ def test_trainer_feeds_the_ids_that_the_processor_makes():
 
 @pytest.mark.slow
 def test_run_lowers_the_loss_on_two_scenes():
-    trainer = Trainer(2, seed=1)
+    trainer = Trainer(2, 1, FIRST)
     batch = np.array([0, 1] * 4)
 
     def loss():
         with torch.no_grad():
-            return float(mixture_loss(trainer, batch))
+            return float(mixture_loss(trainer, batch, FIRST))
 
     before = loss()
-    run(trainer, 5, 25)
+    run(trainer, [stage._replace(steps=15, cycle=15) for stage in STAGES[:2]])
     assert loss() < 0.5 * before and not trainer.model.training
 
 
@@ -134,7 +133,9 @@ def test_card_and_size_of_the_checkpoint():
     assert sum(p.stat().st_size for p in files) <= 6e6
     assert not [p.name for p in files if p.suffix in (".bin", ".pt", ".pkl")]
     assert 5e5 <= facts["parameters"] <= 1.5e6
-    assert facts["mixture_percent"] == MIXTURE._asdict()
+    trained = {s.name: s.mixture._asdict() for s in STAGES if s.mixture}
+    assert facts["mixture_percent"] == trained
+    assert facts["steps"] == {s.name: s.steps for s in STAGES}
     card = (CHECKPOINT / "README.md").read_text()
     for value in facts["held_out_accuracy"].values():
         assert f"{value:.3f}" in card

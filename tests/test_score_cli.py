@@ -68,6 +68,7 @@ def test_score_then_verify_then_audit(tmp_path, manifest, miniatures, picture_di
         (["--pixels", "5"], 1, "least,most"),
         (["--pixels", "5,6"], 2, "qwen3_vl alone"),
         (["--dtype", "int3"], 2, "Unknown dtype"),
+        (["--device", "abacus"], 2, "Device 'abacus' cannot be used"),
         (["--checkpoint", "no/such/folder/here"], 2, "No checkpoint"),
         (["--manifest", "none.jsonl"], 2, "No manifest at"),
         (["--images", "nowhere"], 2, "No image folder"),
@@ -81,7 +82,7 @@ def test_score_refuses_in_one_line(
     done = vca(*words)
     assert done.exit_code == code, done.output
     assert match in done.output and "Traceback" not in done.output
-    assert not (tmp_path / "out").exists()
+    assert not [p for p in (tmp_path / "out").rglob("*") if p.is_file()]
 
 
 def test_score_lists_missing_images_and_scores_the_rest(

@@ -112,6 +112,8 @@ def score_probes(
         forward. What cannot be scored is a row with ``status`` "error" and its reason.
     """
     reader = reader or ProbeReader(backend, image_dir)
+    if probes:
+        backend.prepare()
     size = max(1, min(batch_size, backend.max_batch))
     known: dict[str, Losses | str] = {}
     for start in range(0, len(probes), size * WINDOW):

@@ -34,6 +34,9 @@ class Backend(Protocol):
     max_batch: int
     """Most prompts per forward that the family handles well."""
 
+    def prepare(self) -> None:
+        """Load the weights, so that what is wrong with them is no fault of a probe."""
+
     def serialize(self, text: str, image: bool) -> str:
         """Render the prompt as text, placeholders unexpanded, generation prefix included."""
 

@@ -85,7 +85,13 @@ class HFBackend:
             attn_implementation=ATTENTION,
             trust_remote_code=self.trust_remote_code,
         )
-        return model.to(self.device).eval()
+        try:
+            return model.to(self.device).eval()
+        except (RuntimeError, AssertionError) as error:  # torch without CUDA asserts
+            raise BackendError(f"Device {self.device!r} cannot be used: {error}") from error
+
+    def prepare(self) -> None:  # noqa: D102
+        _ = self.model
 
     @property
     def max_length(self) -> int:

@@ -31,6 +31,9 @@ class ToyBackend:
         self.max_length = max_length
         self.n_forwards = 0
 
+    def prepare(self) -> None:  # noqa: D102
+        pass
+
     def serialize(self, text: str, image: bool) -> str:  # noqa: D102
         return f"{'<image>' if image else ''}{text}\n"
 
