@@ -108,20 +108,26 @@ def test_score_text_only_needs_no_images(tmp_path, manifest, miniatures):
     assert done.exit_code == 0 and "10 scored now" in done.output
 
 
-def test_score_killed_in_mid_run_resumes(tmp_path, manifest, miniatures, picture_dir, make_samples):
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+def test_score_stopped_in_mid_run_resumes(
+    tmp_path, manifest, miniatures, picture_dir, make_samples, sent
+):
     write_manifest(make_samples(120), manifest)
     words = [sys.executable, "-c", "from vca_core.cli import app; app()", "score"]
     words += ["--checkpoint", miniatures / "internvl", "--manifest", manifest, "--images"]
     words += [picture_dir, "--out", tmp_path / "out", "--batch-size", "1", "--contexts"]
     words += ["original,text_only,blank,mean_color,mismatch"]
-    child = subprocess.Popen(list(map(str, words)), stderr=subprocess.DEVNULL)
+    child = subprocess.Popen(list(map(str, words)), stderr=subprocess.PIPE, text=True)
     journal = tmp_path / "out" / "things" / "yes_no" / "internvl.journal.jsonl"
     for _ in range(1200):
         if journal.exists() and journal.stat().st_size > 3000:
             break
         time.sleep(0.05)
-    os.kill(child.pid, signal.SIGKILL)
-    child.wait()
+    os.kill(child.pid, sent)
+    told = child.communicate()[1]
+    if sent is signal.SIGINT:
+        assert child.returncode == 130 and "the same command resumes" in told
+        assert "Traceback" not in told
     kept = journal.read_bytes().count(b"\n") - 1
     assert 0 < kept < 1200
     done = vca(*[str(w) for w in words[3:]])

@@ -15,6 +15,8 @@ def plain_errors() -> Iterator[None]:
     """Print what is wrong and exit: 1 for bad data, 2 for a file or checkpoint that fails."""
     try:
         yield
+    except typer.Exit:  # click's Exit is a RuntimeError
+        raise
     except SchemaError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(1) from None
