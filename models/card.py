@@ -45,9 +45,9 @@ from random weights on rendered scenes of coloured shapes. It is **not** the pub
 of that architecture and says nothing about it; it exists so that every number of the audit can be
 computed live on any machine.
 
-Rebuild it with `make models`: {steps}, seed {facts["seed"]},
-{facts["training_scenes"]:,} training scenes; this copy took {facts["minutes"]} minutes on two
-processor cores that did other work too. Another machine sums in another order, so a rebuilt model
+Rebuild it with `make models`: {steps},
+seed {facts["seed"]}, {facts["training_scenes"]:,} training scenes; this copy took
+{facts["minutes"]} minutes on two processor cores. Another machine sums in another order, so a rebuilt model
 is a sibling, not this one.
 
 ## Mixture
