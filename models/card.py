@@ -47,8 +47,8 @@ computed live on any machine.
 
 Rebuild it with `make models`: {steps},
 seed {facts["seed"]}, {facts["training_scenes"]:,} training scenes; this copy took
-{facts["minutes"]} minutes on two processor cores. Another machine sums in another order, so a rebuilt model
-is a sibling, not this one.
+{facts["minutes"]} minutes on two processor cores. Another machine sums in another order, so a
+rebuilt model is a sibling, not this one.
 
 ## Mixture
 

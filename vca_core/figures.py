@@ -121,7 +121,7 @@ def plot_rates(frame: pd.DataFrame, ax: Axes) -> Axes:
         found = rows[rows["metric"] == metric]
         y = found["run"].map(place) + (j - 1.5) * 0.17
         ax.hlines(y, found["low"], found["high"], color=color, linewidth=2)
-        ax.plot(found["value"], y, marker, color=color, label=name, markersize=6)
+        ax.plot(found["value"], y, marker, color=color, label=name, markersize=6, clip_on=False)
     _name_runs(ax, runs)
     bars = "; bars: intervals" if rows["low"].notna().any() else ""
     _share_axis(ax, f"Rates of each run{bars}", "share of decisions (%)")
