@@ -91,3 +91,9 @@ def test_audit_tells_an_error_without_traceback(monkeypatch, error):
 def test_audit_help_shows_an_example():
     result = CliRunner().invoke(app, ["--help"])
     assert "vca audit --scores" in result.stdout
+
+
+def test_audit_looks_for_a_relative_folder_where_it_is_called(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["--scores", "cached_scores"])
+    assert done.exit_code == 1 and str(tmp_path / "cached_scores") in done.output

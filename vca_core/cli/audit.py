@@ -74,7 +74,7 @@ def audit(
         contexts = (*CONTEXTS, "mismatch")
     try:
         margins = load_margins(
-            scores,
+            scores.resolve(),  # a relative folder is the caller's, not the project's
             interface=interface,
             models=tuple(models or ()),
             datasets=tuple(datasets or ()),
