@@ -213,6 +213,8 @@ def test_load_margins_refuses_incomplete_samples_by_name_or_drops_them_aloud(tmp
     assert len(load_margins(tmp_path, contexts=["original"])) == 4
     with pytest.raises(SchemaError, match="'mismatch': 4"):
         load_margins(tmp_path, contexts=["mismatch"])
+    with pytest.raises(SchemaError, match="No sample below"):
+        load_margins(tmp_path, contexts=["mismatch"], incomplete="drop")
 
 
 def test_load_margins_names_what_is_unknown_or_absent(tmp_path):

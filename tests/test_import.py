@@ -45,7 +45,11 @@ def test_import_scores_wide(tmp_path, kind):
     done = import_scores(
         write(tmp_path, WIDE, kind), out, mapping=MAP, model="org/m", dataset="bench"
     )
-    assert list(done.files.values()) == [6] and done.errors == 0 and done.ignored == []
+    assert (
+        list(done.files.values()) == [6]
+        and done.errors == done.replaced == 0
+        and done.ignored == []
+    )
     wide = load_margins(out).set_index("sample_id")
     assert list(wide.index) == ["007", "8"] and list(wide["label"]) == ["yes", "no"]
     assert wide.loc["007", "margin_text_only"] == -0.25
@@ -68,6 +72,19 @@ def test_import_scores_long_computes_the_margin_from_losses(tmp_path, kind):
     wide = load_margins(tmp_path / "out")
     assert list(wide["sample_id"]) == ["5", "5"]
     assert list(wide["margin_original"]) == [0.0, 0.0] and list(wide["margin_text_only"]) == [1, 1]
+
+
+def test_import_scores_refuses_rows_that_disagree_on_a_label(tmp_path):
+    rows = [
+        {"model": "m", "dataset": "d", "sample_id": "a", "context": c, "margin": 1.0, "label": lab}
+        for c, lab in (("original", "yes"), ("blank", None), ("text_only", "no"))
+    ]
+    path = write(tmp_path, rows, "jsonl")
+    with pytest.raises(SchemaError, match="row 3: .*agree on `label`, got 'no' for 'a', in row 1"):
+        import_scores(path, tmp_path / "o")
+    import_scores(write(tmp_path, rows[:2], "jsonl"), tmp_path / "o")
+    assert list(load_margins(tmp_path / "o")["label"]) == ["yes"]
+    assert import_scores(write(tmp_path, rows[:1], "jsonl"), tmp_path / "o").replaced == 2
 
 
 def test_import_scores_makes_missing_margins_error_rows(tmp_path):

@@ -83,6 +83,18 @@ def test_score_manifest_says_what_changed(go, images, make_samples):
     assert outcome.scored == 3 and "3 scored again: prompt changed." in said
 
 
+def test_score_manifest_takes_corrected_labels_without_scoring_again(go, tmp_path, make_samples):
+    go()
+    samples = make_samples(4)
+    samples[0] = samples[0].model_copy(update={"label": "no", "relation": "beside"})
+    outcome, said = go(samples=samples)
+    assert outcome.scored == 0
+    assert "3 cached rows take their label and other facts anew." in said
+    wide = load_margins(tmp_path / "scores").set_index("sample_id")
+    assert wide.loc["s0-true", "label"] == "no" and wide.loc["s0-true", "relation"] == "beside"
+    assert verify(tmp_path / "scores").faults == []
+
+
 def test_score_manifest_warns_of_pixels_that_the_manifest_does_not_know(go, make_samples):
     pinned = [s.model_copy(update={"image_sha256": "0" * 64}) for s in make_samples(2)]
     outcome, said = go(samples=pinned)

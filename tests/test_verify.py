@@ -58,6 +58,7 @@ def test_verify_passes_clean_scores(tmp_path):
         ([row(probe_id="x"), row("b", yes=1.1, probe_id="x")], "different margins"),
         ([row(), row("b", model="n")], "one `model` a file"),
         ([row(dataset="e")], "lies elsewhere"),
+        ([row(), row(context="blank", label="no")], "agree on `label`, got ['no', 'yes'] for 'a'"),
         ([], "no rows"),
     ],
 )

@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vca_core.cache import Journal, missing_probes, scores_path, update_manifest
 from vca_core.cache.files import read_run_record, run_record_path
+from vca_core.cache.journal import row_key
 from vca_core.cache.missing import Missing
 from vca_core.contexts import ImageError
 from vca_core.probes import build_probes
 from vca_core.reader import ProbeReader, settings_digest
-from vca_core.records import Probe, Sample, SchemaError, Score
+from vca_core.records import CARRIED, Probe, Sample, SchemaError, Score
 
 if TYPE_CHECKING:
     from vca_core.backends.base import Backend
 
+FACTS = tuple(n for n in CARRIED if n not in ("sample_id", "dataset", "wording", "image_sha256"))
+"""What a row copies from its sample and no score depends on."""
 PRIMARY = ("original", "text_only", "blank")
 """The contexts of the support audit."""
 
@@ -122,8 +125,11 @@ def score_manifest(
         wanted = _identify(probes, reader, progress)
         todo = missing_probes(wanted, path, journal.rows, settings, old_digest)
         _say_state(todo, journal, len(probes), progress)
+        refreshed = _refresh_facts(todo, journal, wanted)
+        if refreshed:
+            progress.say(f"{refreshed} cached rows take their label and other facts anew.")
         outcome = Outcome(path, len(probes), 0, 0, Counter(), 0, todo.reasons)
-        if not todo.probes and not journal.rows:
+        if not todo.probes and not journal.rows and not refreshed:
             return outcome
         seen: list[int] = []
         written: list[Score] = []
@@ -172,6 +178,25 @@ def _identify(probes: Sequence[Probe], reader: ProbeReader, progress: Progress) 
             f"{min(others)!r}; they are scored as they are."
         )
     return wanted
+
+
+def _refresh_facts(todo: Missing, journal: Journal, wanted: Sequence[tuple]) -> int:
+    """Bring label, pair, relation and the like of cached rows in step with the manifest.
+
+    They decide no score, so a corrected label is no miss; it must still reach the file.
+    """
+    samples = {key: probe.sample for probe, key, _ in wanted}
+    changed = 0
+    for row in todo.keep:
+        if (sample := samples.get(row_key(row))) is not None:
+            facts = {name: getattr(sample, name) for name in FACTS}
+            changed += any(row[name] != value for name, value in facts.items())
+            row |= facts
+    for number, score in enumerate(journal.rows):
+        if (sample := samples.get((score.sample_id, score.context, score.wording))) is not None:
+            facts = {name: getattr(sample, name) for name in FACTS}
+            journal.rows[number] = score.model_copy(update=facts)
+    return changed
 
 
 def _say_state(todo: Missing, journal: Journal, total: int, progress: Progress) -> None:

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from vca_core.cache.files import (
     read_run_record,
+    read_scores,
     scores_path,
     write_run_record,
     write_scores,
@@ -27,6 +28,7 @@ from vca_core.records import CONTEXTS, SchemaError, Score, explain
 WIDE = {f"margin_{context}": context for context in CONTEXTS}
 FIELDS = tuple(Score.model_fields)
 NUMBERS = ("margin", "loss_yes", "loss_no", "answer_mass")
+FACTS = {"label", "pair_id", "polarity", "relation", "subject", "object"}
 COUNTS = ("n_tokens_yes", "n_tokens_no", "image_width", "image_height")
 
 
@@ -37,6 +39,8 @@ class Imported(NamedTuple):
     """Rows per scores file."""
     errors: int
     """Rows without a finite margin, kept as error rows."""
+    replaced: int
+    """Rows of earlier imports that made way."""
     ignored: list[str]
     """Columns that no field was mapped from."""
 
@@ -89,6 +93,7 @@ def import_scores(
             "Name columns with --map."
         )
     groups: dict[Path, dict[tuple, dict]] = {}
+    facts: dict[tuple, tuple[int, dict]] = {}
     seen: dict[tuple, int] = {}
     for number, raw in rows:
         values = {name: _clean(raw.get(column)) for name, column in source.items()}
@@ -105,13 +110,26 @@ def import_scores(
                     f"({score.context}), first in row {seen[key]}."
                 )
             seen[key] = number
+            _check_facts(score, facts.setdefault((path, score.sample_id, score.wording),
+                         (number, score.model_dump(include=FACTS))), file, number)  # fmt: skip
             groups.setdefault(path, {})[key] = score.model_dump()
     if not groups:
         raise SchemaError(f"{file}: no rows.")
-    _write(file, Path(out_dir), groups, mapping)
+    replaced = _write(file, Path(out_dir), groups, mapping)
     errors = sum(r["status"] == "error" for g in groups.values() for r in g.values())
     ignored = sorted(columns - set(source.values()))
-    return Imported({path: len(group) for path, group in groups.items()}, errors, ignored)
+    return Imported({path: len(group) for path, group in groups.items()}, errors, replaced, ignored)
+
+
+def _check_facts(score: Score, first: tuple[int, dict], file: Path, number: int) -> None:
+    """Refuse a row whose label or other fact contradicts an earlier row of its sample."""
+    row, known = first
+    for name, value in score.model_dump(include=FACTS).items():
+        if None not in (value, known[name]) and value != known[name]:
+            raise SchemaError(
+                f"{file}, row {number}: rows of one sample must agree on `{name}`, got {value!r} for "
+                f"{score.sample_id!r}, in row {row} {known[name]!r}."
+            )
 
 
 def _check_mapping(file: Path, mapping: Mapping[str, str], columns: set[str]) -> None:
@@ -226,7 +244,8 @@ def _score(values: dict, where: str) -> Score:
         raise SchemaError(f"{where}: {explain(error)}.") from None
 
 
-def _write(file: Path, out_dir: Path, groups: dict[Path, dict], mapping: Mapping[str, str]) -> None:
+def _write(file: Path, out_dir: Path, groups: dict[Path, dict], mapping: Mapping[str, str]) -> int:
+    """Write files and run records; returns how many rows of earlier imports were replaced."""
     for path in groups:
         record = read_run_record(path)
         if journal_path(path).exists() or (path.exists() and record.get("origin") != "imported"):
@@ -236,6 +255,7 @@ def _write(file: Path, out_dir: Path, groups: dict[Path, dict], mapping: Mapping
     with file.open("rb") as opened:
         digest = hashlib.file_digest(opened, "sha256").hexdigest()
     written = []
+    replaced = sum(len(read_scores(path)) for path in groups if path.exists())
     for path, group in groups.items():
         write_scores(group.values(), path)
         record = {
@@ -250,3 +270,4 @@ def _write(file: Path, out_dir: Path, groups: dict[Path, dict], mapping: Mapping
         write_run_record(path, record)
         written += [path, path.with_name(path.name.removesuffix(".parquet") + ".run.json")]
     update_manifest(out_dir, written)
+    return replaced

@@ -82,6 +82,8 @@ def load_margins(
             f"below {root}."
         )
     joined = pd.concat(wide, ignore_index=True)
+    if joined.empty:
+        raise SchemaError(f"No sample below {root} has all contexts {list(contexts or CONTEXTS)}.")
     margins = [f"margin_{c}" for c in CONTEXTS if f"margin_{c}" in joined]
     return joined[[*INDEX, *CARRIED, *margins]]
 
@@ -111,7 +113,8 @@ def _pivot(
     frame: pd.DataFrame, path: Path, contexts: Sequence[str] | None, incomplete: str
 ) -> pd.DataFrame:
     needed = list(contexts or (c for c in CONTEXTS if (frame["context"] == c).any()))
-    facts = frame.drop_duplicates(INDEX).set_index(INDEX)[CARRIED]
+    check_facts(frame, path)
+    facts = frame.groupby(INDEX)[CARRIED].first()  # the first that is given
     frame = frame[frame["context"].isin(needed)]
     twice = frame.duplicated([*INDEX, "context"])
     if twice.any():
@@ -128,6 +131,26 @@ def _pivot(
     return wide
 
 
+def check_facts(frame: pd.DataFrame, path: Path) -> None:
+    """Refuse a sample whose rows disagree on its label or another of its facts.
+
+    Raises
+    ------
+    SchemaError
+        Naming file, fact and sample; a fact that some rows leave out is no contradiction.
+    """
+    counts = frame.groupby(INDEX)[CARRIED].nunique()
+    for name in CARRIED:
+        wrong = counts.index[counts[name] > 1]
+        if len(wrong):
+            sample = wrong[0][-1]
+            got = sorted(frame.loc[frame["sample_id"] == sample, name].dropna().unique())
+            raise SchemaError(
+                f"{path}: rows of one sample must agree on `{name}`, got {got} for {sample!r} "
+                f"({len(wrong)} samples)."
+            )
+
+
 def _handle_incomplete(
     wide: pd.DataFrame, bad: pd.DataFrame, path: Path, incomplete: str
 ) -> pd.DataFrame:
@@ -140,8 +163,8 @@ def _handle_incomplete(
     )
     if incomplete == "refuse":
         raise SchemaError(
-            f"{text}. Score them again, or leave them out with incomplete='drop' "
-            "(--drop-incomplete)."
+            f"{text}. Score these contexts (`vca score --contexts …` goes on where it stopped), or "
+            "leave the samples out (--drop-incomplete, or incomplete='drop')."
         )
     print(f"Left out: {text}.", file=sys.stderr)
     return wide[~bad.any(axis=1)]

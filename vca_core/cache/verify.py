@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from vca_core.cache.files import KEY, read_run_record, read_scores, scores_files, scores_path
+from vca_core.cache.load import check_facts
 from vca_core.records import CONTEXTS, INTERFACES, LABELS, SchemaError
 
 MANIFEST = "MANIFEST.sha256"
@@ -115,6 +116,10 @@ def _check_frame(frame: pd.DataFrame, path: Path, root: Path, record: dict) -> l
         if frame[name].nunique() != 1:
             faults.append(f"{path}: one `{name}` a file, got {sorted(set(frame[name]))}.")
     first = frame.iloc[0]
+    try:
+        check_facts(frame, path)
+    except SchemaError as error:
+        faults.append(str(error))
     if not faults and path != scores_path(
         root, first["dataset"], first["interface"], first["model"]
     ):

@@ -67,6 +67,8 @@ def audit(
 ) -> None:
     """Print a table of the support audit, with 95 % clustered bootstrap intervals.
 
+    The tables sensitivity and permutation also need the context mismatch.
+
     Example: vca audit --scores cached_scores --datasets pairs --table cells --format csv
     """
     contexts = CONTEXTS

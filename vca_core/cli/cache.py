@@ -47,6 +47,8 @@ def import_(
         )
     for path, rows in done.files.items():
         typer.echo(f"{path}: {rows} rows")
+    if done.replaced:
+        typer.echo(f"{done.replaced} rows of an earlier import were replaced.")
     if done.errors:
         typer.echo(f"{done.errors} rows have no finite margin and are error rows.", err=True)
     if done.ignored:
