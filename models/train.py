@@ -114,7 +114,7 @@ def main() -> None:
     stages = STAGES
     if args.quick:
         args.scenes = 400
-        stages = tuple(stage._replace(steps=20, cycle=20) for stage in STAGES)
+        stages = tuple(stage._replace(steps=20, cycle=100) for stage in STAGES)
     torch.manual_seed(args.seed)
     started = time.monotonic()
     trainer = Trainer(args.scenes, args.seed, FIRST)

@@ -127,8 +127,8 @@ def _check_facts(score: Score, first: tuple[int, dict], file: Path, number: int)
     for name, value in score.model_dump(include=FACTS).items():
         if None not in (value, known[name]) and value != known[name]:
             raise SchemaError(
-                f"{file}, row {number}: rows of one sample must agree on `{name}`, got {value!r} for "
-                f"{score.sample_id!r}, in row {row} {known[name]!r}."
+                f"{file}, row {number}: rows of one sample must agree on `{name}`, got {value!r} "
+                f"for {score.sample_id!r}, in row {row} {known[name]!r}."
             )
 
 
