@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pandas as pd
 from pydantic import ValidationError
 
 from vca_core.cache.files import (
@@ -21,6 +19,7 @@ from vca_core.cache.files import (
     write_run_record,
     write_scores,
 )
+from vca_core.cache.foreign import clean, read_records
 from vca_core.cache.journal import journal_path, row_key
 from vca_core.cache.verify import update_manifest
 from vca_core.records import CONTEXTS, SchemaError, Score, explain
@@ -82,7 +81,7 @@ def import_scores(
     file = Path(file)
     mapping = dict(mapping or {})
     constants = {"model": model, "dataset": dataset, "interface": interface}
-    rows, columns = _read(file)
+    rows, columns = read_records(file)
     _check_mapping(file, mapping, columns)
     source = {name: name for name in (*FIELDS, *WIDE) if name in columns} | mapping
     wide = [name for name in WIDE if name in source]
@@ -96,7 +95,7 @@ def import_scores(
     facts: dict[tuple, tuple[int, dict]] = {}
     seen: dict[tuple, int] = {}
     for number, raw in rows:
-        values = {name: _clean(raw.get(column)) for name, column in source.items()}
+        values = {name: clean(raw.get(column)) for name, column in source.items()}
         values = {k: v for k, v in values.items() if v is not None}
         for name, value in constants.items():
             if value is not None:
@@ -141,49 +140,6 @@ def _check_mapping(file: Path, mapping: Mapping[str, str], columns: set[str]) ->
             raise SchemaError(
                 f"{file}: --map {name}={column}: no such column; got {sorted(columns)}."
             )
-
-
-def _read(file: Path) -> tuple[Iterator[tuple[int, dict]], set[str]]:
-    """Rows with their numbers (lines of a JSONL, data rows of a table), and all column names."""
-    if not file.is_file():
-        raise FileNotFoundError(f"No file at {file.resolve()}.")
-    if file.suffix == ".csv":
-        try:
-            frame = pd.read_csv(file, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-        except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-            raise SchemaError(f"{file}: not a CSV file in UTF-8 ({error}).") from None
-    elif file.suffix == ".parquet":
-        frame = pd.read_parquet(file)
-    elif file.suffix in (".jsonl", ".ndjson"):
-        records = []
-        for number, line in enumerate(file.read_text("utf-8-sig").split("\n"), start=1):
-            if line.strip():
-                records.append((number, _json_object(line, file, number)))
-        return iter(records), {name for _, record in records for name in record}
-    else:
-        raise SchemaError(f"{file}: expected .jsonl, .csv or .parquet.")
-    rows = frame.to_dict("records")
-    return iter(enumerate(rows, start=1)), set(map(str, frame.columns))
-
-
-def _json_object(line: str, file: Path, number: int) -> dict:
-    try:
-        record = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise SchemaError(f"{file}, row {number}: not JSON ({error}).") from None
-    if not isinstance(record, dict):
-        raise SchemaError(f"{file}, row {number}: expected an object, got {line.strip()[:60]!r}.")
-    return record
-
-
-def _clean(value: Any) -> Any:
-    """None for what is empty; text stripped; numpy scalars as Python's."""
-    if isinstance(value, str):
-        return value.strip() or None
-    if hasattr(value, "item"):
-        value = value.item()
-    # A NaN margin is no margin; any other NaN is an empty cell too.
-    return None if value is None or value is pd.NA or value != value else value
 
 
 def _scores(values: dict, wide: list[str], file: Path, number: int) -> Iterator[Score]:
