@@ -115,13 +115,13 @@ def score_manifest(
     chosen = {(s.sample_id, s.wording) for s in take_groups(samples, limit)}
     probes = [p for p in probes if (p.sample.sample_id, p.sample.wording) in chosen]
     path = scores_path(out_dir, datasets[0], interface, model)
-    settings = settings_digest(backend.fingerprint())
+    reader = ProbeReader(backend, image_dir)
+    settings = reader.settings_sha256
     old = read_run_record(path)
     old_digest = old.get("settings_sha256", "unknown")
     if old.get("origin") == "imported":
         raise SchemaError(f"{path}: holds imported scores; use another --out or --model.")
     with Journal(path, settings) as journal:
-        reader = ProbeReader(backend, image_dir)
         wanted = _identify(probes, reader, progress)
         todo = missing_probes(wanted, path, journal.rows, settings, old_digest)
         _say_state(todo, journal, len(probes), progress)

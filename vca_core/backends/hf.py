@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar
@@ -19,7 +20,7 @@ ATTENTION = "sdpa"
 """Pinned, since attention implementations differ in the last bits; recorded with each run."""
 
 
-class HFBackend:
+class HFBackend(ABC):
     """A checkpoint of transformers; weights load at the first forward.
 
     Parameters
@@ -140,9 +141,9 @@ class HFBackend:
         """Pixels after resizing, where a family has a budget to verify."""
         return None
 
+    @abstractmethod
     def collate(self, batch: Sequence[Encoded], length: int) -> dict[str, torch.Tensor]:
         """Join the image tensors of several prompts, each with one image; ``length`` is padded."""
-        raise NotImplementedError
 
     @torch.inference_mode()
     def forward(  # noqa: D102
