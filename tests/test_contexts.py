@@ -5,12 +5,14 @@ import pytest
 from PIL import Image
 
 from vca_core.contexts import (
+    BOX_CONTEXTS,
     ImageError,
     apply_context,
     mismatch_assignment,
     open_image,
     pixel_sha256,
 )
+from vca_core.interventions import erase_irrelevant, erase_relation, swap_objects
 from vca_core.records import Sample, SchemaError
 
 
@@ -81,8 +83,31 @@ def test_apply_context_blank_and_mean_color_are_uniform_and_of_the_same_size(pic
     assert (mean == np.rint(np.asarray(picture, float).mean((0, 1)))).all()
     assert apply_context(picture, "original") is picture
     assert apply_context(picture, "text_only") is None
-    with pytest.raises(SchemaError, match="relation_erased"):
-        apply_context(picture, "relation_erased")
+    with pytest.raises(SchemaError, match="'grey' cannot be made"):
+        apply_context(picture, "grey")
+
+
+@pytest.mark.parametrize("context", BOX_CONTEXTS)
+def test_apply_context_makes_each_box_context_from_its_boxes(context):
+    if context == "swapped":
+        pytest.importorskip("cv2", reason="OpenCV is not installed")
+    pixels = np.random.default_rng(1).integers(0, 256, (120, 160, 3), dtype=np.uint8)
+    picture, boxes = Image.fromarray(pixels), ((20.0, 30.0, 20.0, 20.0), (90.0, 40.0, 16.0, 24.0))
+    got = apply_context(picture, context, *boxes)
+    assert got.size == picture.size and pixel_sha256(got) != pixel_sha256(picture)
+    assert (np.asarray(picture) == pixels).all()
+    make = {"relation_erased": erase_relation, "irrelevant_erased": erase_irrelevant}
+    assert got.tobytes() == make.get(context, swap_objects)(picture, *boxes).tobytes()
+    for some in ((boxes[0], None), (None, boxes[1]), ()):
+        with pytest.raises(ImageError, match=f"'{context}' needs `subject_box` and `object_box`"):
+            apply_context(picture, context, *some)
+    assert apply_context(picture, "original", *boxes) is picture
+
+
+def test_apply_context_refuses_a_swap_that_geometry_forbids():
+    picture = Image.new("RGB", (60, 60))
+    with pytest.raises(ImageError, match="cannot be swapped: small_center_gap"):
+        apply_context(picture, "swapped", (20.0, 20.0, 9.0, 9.0), (21.0, 20.0, 9.0, 9.0))
 
 
 def test_pixel_sha256_sees_pixels_and_shape_but_not_the_file(tmp_path, picture_dir):

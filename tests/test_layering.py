@@ -13,6 +13,7 @@ SIDES = {
     "base": ("records", "stats"),
     "scoring": (
         "manifests",
+        "interventions",
         "contexts",
         "scenes",
         "annotate",
@@ -23,7 +24,7 @@ SIDES = {
     ),
     "bridge": ("cache",),
     "analysis": ("metrics", "published", "tables", "figures"),
-    "front": ("run", "live", "cli", "__init__"),
+    "front": ("checkpoints", "run", "live", "cli", "__init__"),
 }
 MAY_USE = {
     "base": {"base"},

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from vca_core.contexts import BOX_CONTEXTS
 from vca_core.probes import build_probes, probe_key, probe_text, question_text
 from vca_core.records import CONTEXTS, INTERFACES, Sample, SchemaError
 
@@ -71,6 +72,17 @@ def test_build_probes_refuses_unknown_contexts_and_missing_images(make_samples):
     assert len(build_probes(bare, ["text_only"], "yes_no")) == 4
     with pytest.raises(SchemaError, match="'blank' needs an image, sample 's0-true'"):
         build_probes(bare, ["blank"], "yes_no")
+
+
+def test_build_probes_refuses_a_box_context_for_a_sample_without_boxes(make_samples):
+    boxes = {"subject_box": (1.0, 1.0, 9.0, 9.0), "object_box": (20.0, 9.0, 9.0, 9.0)}
+    boxed = [s.model_copy(update=boxes) for s in make_samples()]
+    assert len(build_probes(boxed, BOX_CONTEXTS, "yes_no")) == 4 * 3
+    boxed[2] = boxed[2].model_copy(update={"object_box": None})
+    assert len(build_probes(boxed, ["original", "blank"], "yes_no")) == 8
+    for context in BOX_CONTEXTS:
+        with pytest.raises(SchemaError, match=f"'{context}' needs .* sample 's1-true' lacks one"):
+            build_probes(boxed, ["original", context], "yes_no")
 
 
 def test_probe_key_changes_with_each_part():

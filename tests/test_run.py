@@ -102,6 +102,50 @@ def test_score_manifest_warns_of_pixels_that_the_manifest_does_not_know(go, make
     assert any("2 images differ from the manifest" in text for text in said)
 
 
+def with_boxes(sample, subject_box, object_box):
+    return sample.model_copy(update={"subject_box": subject_box, "object_box": object_box})
+
+
+def test_score_manifest_erases_by_each_samples_boxes_and_records_the_area(
+    go, tmp_path, make_samples
+):
+    # Two statements share boxes; the third, on the same picture of 64 x 48 pixels, has others.
+    first, second, third, _ = make_samples(2)
+    third, object_box = third.model_copy(update={"image": first.image}), (20.0, 2.0, 4.0, 4.0)
+    samples = [with_boxes(s, (2.0, 2.0, 4.0, 4.0), object_box) for s in (first, second)]
+    samples.append(with_boxes(third, (0.0, 0.0, 60.0, 44.0), object_box))
+    contexts = ["blank", "relation_erased", "irrelevant_erased"]
+    outcome, _ = go(samples=samples, contexts=contexts)
+    assert outcome.errors.total() == 0 and verify(tmp_path / "scores").faults == []
+    views = read_scores(outcome.path).groupby("context")["image_sha256"].nunique()
+    assert views.to_dict() == {"blank": 1, "irrelevant_erased": 2, "relation_erased": 2}
+    areas = [28 * 10 / (64 * 48), 1.0]
+    got = read_run_record(outcome.path)["erasures"]
+    assert got["relation_erased"] == {
+        "n": 2,
+        "mean_share": pytest.approx(sum(areas) / 2),
+        "min_share": areas[0],
+        "max_share": areas[1],
+    }
+    assert got["irrelevant_erased"]["n"] == 2
+    assert got["irrelevant_erased"]["zero_overlap_rate"] == 0.5
+    # A later run of other contexts keeps what is known of the rows that stay in the file.
+    go(samples=samples, contexts=["original"])
+    assert read_run_record(outcome.path)["erasures"] == got
+    assert "erasures" not in read_run_record(go(interface="true_false")[0].path)
+
+
+def test_score_manifest_makes_an_infeasible_swap_an_error_row(go, make_samples):
+    pytest.importorskip("cv2", reason="OpenCV is not installed")
+    object_box, samples = (40.0, 30.0, 6.0, 6.0), make_samples(2)
+    subject_boxes = [(10.0, 10.0, 6.0, 6.0)] * 2 + [(0.0, 0.0, 60.0, 44.0)] * 2
+    samples = [with_boxes(s, b, object_box) for s, b in zip(samples, subject_boxes, strict=True)]
+    samples = [s.model_copy(update={"image": "p0.png"}) for s in samples]
+    outcome, _ = go(samples=samples, contexts=["swapped"])
+    assert outcome.scored == 4
+    assert outcome.errors == {"the two objects cannot be swapped: out_of_bounds": 2}
+
+
 def test_score_manifest_keeps_settings_apart_and_loses_nothing(go, tmp_path):
     class Other(ToyBackend):
         def fingerprint(self):

@@ -109,3 +109,15 @@ def test_verify_notes_unfinished_runs(tmp_path):
     path = store(tmp_path, [row()])
     path.with_name("n.journal.jsonl").write_text("")
     assert "unfinished" in verify(tmp_path).notes[0]
+
+
+def test_update_manifest_keeps_all_entries_of_runs_at_the_same_time(tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+
+    files = [tmp_path / f"{number}.txt" for number in range(60)]
+    for file in files:
+        file.write_text(file.name)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda file: update_manifest(tmp_path, [file]), files))
+    lines = (tmp_path / "MANIFEST.sha256").read_text().splitlines()
+    assert {line.split("  ")[1] for line in lines} == {file.name for file in files}

@@ -9,14 +9,23 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageOps
 
-from vca_core.records import Sample, SchemaError
+from vca_core.interventions import (
+    ImageError,
+    erase_irrelevant,
+    erase_relation,
+    mean_color,
+    swap_objects,
+)
+from vca_core.records import Box, Sample, SchemaError
 
 GRAY = (128, 128, 128)
 """The fixed mid-gray of the blank control."""
-
-
-class ImageError(ValueError):
-    """An image that cannot be used; becomes an error row, never a blank."""
+BOX_CONTEXTS = {
+    "relation_erased": erase_relation,
+    "irrelevant_erased": erase_irrelevant,
+    "swapped": swap_objects,
+}
+"""The contexts that need the two objects' boxes, and what makes them."""
 
 
 def open_image(root: str | Path, name: str) -> Image.Image:
@@ -78,11 +87,15 @@ def blank_canvas(image: Image.Image) -> Image.Image:
 
 def mean_color_canvas(image: Image.Image) -> Image.Image:
     """Uniform image of the same size in the image's mean colour, rounded to whole values."""
-    mean = np.asarray(image.convert("RGB"), dtype=np.float64).mean(axis=(0, 1))
-    return Image.new("RGB", image.size, tuple(int(v) for v in np.rint(mean)))
+    return Image.new("RGB", image.size, mean_color(image))
 
 
-def apply_context(image: Image.Image | None, context: str) -> Image.Image | None:
+def apply_context(
+    image: Image.Image | None,
+    context: str,
+    subject_box: Box | None = None,
+    object_box: Box | None = None,
+) -> Image.Image | None:
     """Turn an image into what a context shows.
 
     Parameters
@@ -90,6 +103,8 @@ def apply_context(image: Image.Image | None, context: str) -> Image.Image | None
     image : Image or None
         RGB; for ``mismatch`` the partner's image.
     context : str
+    subject_box, object_box : (x, y, width, height), optional
+        In pixels of ``image``; used by `BOX_CONTEXTS` alone.
 
     Returns
     -------
@@ -98,8 +113,10 @@ def apply_context(image: Image.Image | None, context: str) -> Image.Image | None
 
     Raises
     ------
+    ImageError
+        If a context needs boxes and they are missing, lie outside the image, or forbid the swap.
     SchemaError
-        If the context is unknown or not made from a single image.
+        If the context is unknown.
     """
     if context == "text_only":
         return None
@@ -109,7 +126,11 @@ def apply_context(image: Image.Image | None, context: str) -> Image.Image | None
         return blank_canvas(image)
     if context == "mean_color":
         return mean_color_canvas(image)
-    raise SchemaError(f"Context {context!r} cannot be made from one image.")
+    if context not in BOX_CONTEXTS:
+        raise SchemaError(f"Context {context!r} cannot be made from one image.")
+    if subject_box is None or object_box is None:
+        raise ImageError(f"context {context!r} needs `subject_box` and `object_box`")
+    return BOX_CONTEXTS[context](image, subject_box, object_box)
 
 
 def mismatch_assignment(samples: Sequence[Sample]) -> dict[str, str]:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 
-from vca_core.contexts import mismatch_assignment
+from vca_core.contexts import BOX_CONTEXTS, mismatch_assignment
 from vca_core.records import CONTEXTS, INTERFACES, Probe, Sample, SchemaError
 
 ANSWER_YES_NO = "Answer yes or no."
@@ -64,8 +64,8 @@ def build_probes(samples: Sequence[Sample], contexts: Iterable[str], interface: 
     Raises
     ------
     SchemaError
-        If a context is unknown, a sample lacks the image or statement it needs, or a split has
-        only one image to permute.
+        If a context is unknown, a sample lacks the image, boxes or statement it needs, or a split
+        has only one image to permute.
     """
     contexts = list(dict.fromkeys(contexts))
     for context in contexts:
@@ -80,6 +80,12 @@ def build_probes(samples: Sequence[Sample], contexts: Iterable[str], interface: 
             if context != "text_only" and sample.image is None:
                 raise SchemaError(
                     f"Context {context!r} needs an image, sample {sample.sample_id!r} has none."
+                )
+            if context in BOX_CONTEXTS and None in (sample.subject_box, sample.object_box):
+                raise SchemaError(
+                    f"Context {context!r} needs `subject_box` and `object_box`, sample "
+                    f"{sample.sample_id!r} lacks one: add the boxes to the manifest or leave the "
+                    "context out."
                 )
             probes.append(
                 Probe(

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PIL import Image
 
-from vca_core.contexts import apply_context, open_image, pixel_sha256
+from vca_core.contexts import BOX_CONTEXTS, apply_context, open_image, pixel_sha256
 from vca_core.probes import probe_key
-from vca_core.records import Probe
+from vca_core.records import Box, Probe
 
 if TYPE_CHECKING:
     from vca_core.backends.base import Backend
@@ -46,10 +46,12 @@ class ProbeReader:
         """Image of the probe's context, or None."""
         if probe.image is None:
             return None
-        return apply_context(self._open(probe.image), probe.context)
+        return apply_context(self._open(probe.image), probe.context, *_boxes(probe))
 
-    def _hash_context(self, name: str, context: str) -> tuple[str, tuple[int, int]]:
-        image = apply_context(self._open(name), context)
+    def _hash_context(
+        self, name: str, context: str, *boxes: Box | None
+    ) -> tuple[str, tuple[int, int]]:
+        image = apply_context(self._open(name), context, *boxes)
         return pixel_sha256(image), image.size
 
     def identify(self, probe: Probe) -> Identity:
@@ -58,9 +60,11 @@ class ProbeReader:
         Raises
         ------
         ImageError
-            If the image cannot be read.
+            If the image cannot be read, or not be put into the context.
         """
-        pixels, size = self._hash(probe.image, probe.context) if probe.image else (None, None)
+        pixels, size = None, None
+        if probe.image is not None:
+            pixels, size = self._hash(probe.image, probe.context, *_boxes(probe))
         shown = probe.image is not None
         prompt = self.backend.serialize(probe.text, shown)
         key = probe_key(
@@ -70,3 +74,10 @@ class ProbeReader:
             self.settings_sha256,
         )
         return Identity(key, hashlib.sha256(prompt.encode()).hexdigest(), pixels, size)
+
+
+def _boxes(probe: Probe) -> tuple[Box | None, Box | None]:
+    """Boxes that the probe's picture depends on; other contexts share one picture per image."""
+    if probe.context not in BOX_CONTEXTS:
+        return None, None
+    return probe.sample.subject_box, probe.sample.object_box

@@ -15,7 +15,9 @@ from vca_core.cache import Journal, missing_probes, scores_path, update_manifest
 from vca_core.cache.files import read_run_record, run_record_path
 from vca_core.cache.journal import row_key
 from vca_core.cache.missing import Missing
+from vca_core.checkpoints import compare_checkpoint
 from vca_core.contexts import ImageError
+from vca_core.interventions import erasure_summary
 from vca_core.probes import build_probes
 from vca_core.reader import ProbeReader, settings_digest
 from vca_core.records import CARRIED, Probe, Sample, SchemaError, Score
@@ -147,6 +149,14 @@ def score_manifest(
             progress.score(len(written), len(todo.probes))
         record = _run_record(backend, probes, contexts, interface, model, command, seen, batch_size)
         aside = path.with_name(f"{path.name}.{old_digest[:8]}.old") if todo.outdated else None
+        # The file keeps the rows of contexts that this run did not ask for.
+        before = old.get("erasures", {}) if old_digest == settings else {}
+        erasures = before | erasure_summary(
+            (p.context, p.image, identity.size, p.sample.subject_box, p.sample.object_box)
+            for p, _, identity in wanted
+            if identity
+        )
+        record |= {"erasures": erasures} if erasures else {}
         journal.compact(todo.keep, record, aside)
         update_manifest(out_dir, [path, run_record_path(path)])
     return outcome._replace(
@@ -233,6 +243,7 @@ def _run_record(
         "settings_sha256": settings_digest(fingerprint),
         "fingerprint": fingerprint,
         "checkpoint": backend.checkpoint,
+        "paper_checkpoint": compare_checkpoint(backend, fingerprint).record(),
         "device": device,
         "versions": package_versions(),
         "batch_size": batch_size,

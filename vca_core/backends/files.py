@@ -61,7 +61,8 @@ class CheckpointFiles:
     @cached_property
     def weights_sha256(self) -> str:
         """sha256 of the weights' index, or of the single weights file."""
-        path = self.find(INDEX) or self.find(SINGLE)
+        # Where both stand, transformers loads the single file; an old index may be left over.
+        path = self.find(SINGLE) or self.find(INDEX)
         if path is None:
             raise BackendError(
                 f"Weights load from safetensors only; {self.name!r} has neither {INDEX} nor "

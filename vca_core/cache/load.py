@@ -16,6 +16,10 @@ CARRIED = [
     "split", "label", "pair_id", "polarity", "relation", "subject", "object", "stem_id",
     "visual_state", "text_state", "edit_id", "probe_role",
 ]  # fmt: skip
+SPECIAL = (
+    "factorial", "neutral", "edits", "queries_inverse", "queries_wordings", "queries_system",
+)  # fmt: skip
+"""Data sets built for one question; they are read only where they are named."""
 
 
 def load_margins(
@@ -35,7 +39,8 @@ def load_margins(
         Root of a scores cache.
     interface : {"yes_no", "true_false"}
     models, datasets : sequence of str
-        Which to read; empty reads all that are there.
+        Which to read; empty reads all models, and all data sets but the `SPECIAL` ones (those too
+        where nothing else is there).
     contexts : sequence of str, optional
         Contexts each sample must have. Default: all those that its file holds.
     incomplete : {"refuse", "drop"}
@@ -66,6 +71,8 @@ def load_margins(
     paths = [p for p in scores_files(root) if p.parent.name == interface]
     if not paths:
         raise FileNotFoundError(f"No {interface} scores below {root}.{_unfinished(root)}")
+    if not datasets:
+        paths = [p for p in paths if p.parent.parent.name not in SPECIAL] or paths
     frames = [_normalise(read_scores(path)) for path in paths]
     _refuse_unknown("models", models, frames, "model")
     _refuse_unknown("datasets", datasets, frames, "dataset")

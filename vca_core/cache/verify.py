@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +14,11 @@ import pandas as pd
 from vca_core.cache.files import KEY, read_run_record, read_scores, scores_files, scores_path
 from vca_core.cache.load import check_facts
 from vca_core.records import CONTEXTS, INTERFACES, LABELS, SchemaError
+
+try:
+    import fcntl
+except ImportError:  # no advisory locks on Windows
+    fcntl = None
 
 MANIFEST = "MANIFEST.sha256"
 TOLERANCE = 1e-9
@@ -180,13 +186,21 @@ def _check_manifest(root: Path) -> list[str]:
 def update_manifest(root: str | Path, changed: Iterable[Path]) -> None:
     """Record the hashes of files that were just written; other entries stay as they are.
 
-    So a file that someone else changed is still found by `verify`.
+    So a file that someone else changed is still found by `verify`. Runs that write below one root
+    at the same time wait for each other here.
     """
     root = Path(root)
-    entries = _read_manifest(root)
-    entries |= {p.relative_to(root).as_posix(): _hash(p) for p in changed}
-    entries = {name: digest for name, digest in entries.items() if (root / name).is_file()}
-    text = "".join(f"{digest}  {name}\n" for name, digest in sorted(entries.items()))
-    partial = root / f"{MANIFEST}.part"
-    partial.write_text(text, encoding="utf-8", newline="\n")
-    partial.replace(root / MANIFEST)
+    folder = os.open(root, os.O_RDONLY) if fcntl is not None else None
+    try:
+        if folder is not None:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        entries = _read_manifest(root)
+        entries |= {p.relative_to(root).as_posix(): _hash(p) for p in changed}
+        entries = {name: digest for name, digest in entries.items() if (root / name).is_file()}
+        text = "".join(f"{digest}  {name}\n" for name, digest in sorted(entries.items()))
+        partial = root / f"{MANIFEST}.part"
+        partial.write_text(text, encoding="utf-8", newline="\n")
+        partial.replace(root / MANIFEST)
+    finally:
+        if folder is not None:
+            os.close(folder)

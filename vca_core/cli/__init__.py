@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from vca_core import __version__
-from vca_core.cli import audit, book, cache, doctor, manifest, scenes, score
+from vca_core.cli import annotate, audit, book, cache, doctor, manifest, scenes, score
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -43,4 +43,5 @@ app.command()(score.score)
 app.command("import")(cache.import_)
 app.command()(cache.verify)
 app.command()(audit.audit)
+app.add_typer(annotate.app, name="annotate")
 app.command()(book.book)

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from PIL import Image
 
+from vca_core.checkpoints import compare_checkpoint
 from vca_core.cli.errors import plain_errors
 from vca_core.probes import build_probes, probe_text
 from vca_core.records import INTERFACES, VERBALIZERS, Sample
@@ -76,6 +77,12 @@ def _facts(backend) -> None:
     typer.echo("versions       " + ", ".join(f"{name} {v}" for name, v in versions.items()))
     typer.echo(f"system         {backend.system!r}")
     typer.echo(f"max_length     {backend.max_length} tokens")
+    match = compare_checkpoint(backend, facts)
+    typer.echo(f"paper          {match.headline()}")
+    for fact in (*match.files, *match.settings):
+        got, paper = fact.got or "none", fact.paper or "none"
+        told = f"as in the paper: {got}" if fact.same else f"{got}, paper {paper}"
+        typer.echo(f"  {fact.name:<14} {told}")
 
 
 def _answers(backend) -> list[str]:

@@ -19,6 +19,7 @@ from rich.progress import (
 )
 
 from vca_core import run
+from vca_core.checkpoints import compare_checkpoint
 from vca_core.cli.errors import plain_errors
 from vca_core.manifests.images import N_LISTED, missing_fault, require_folder
 from vca_core.records import CONTEXTS, INTERFACES, SchemaError, read_manifest
@@ -84,6 +85,7 @@ def score(
             pixels=_pixels(pixels),
             trust_remote_code=trust_remote_code,
         )
+        typer.echo(compare_checkpoint(backend, backend.fingerprint()).sentence(), err=True)
         for dataset in dict.fromkeys(s.dataset for s in samples):
             for surface in surfaces:
                 _score_one(
