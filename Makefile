@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help book test check lab models env-live lock sync clean env python
+.PHONY: help book test check lab models live env-live lock sync clean env python
 
 help:  ## list these targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1 |/' | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
@@ -23,8 +23,11 @@ check: env  ## style and the quick tests, without torch
 lab: env  ## open the notebooks in JupyterLab
 	@"$(VENV)/bin/jupyter-lab" notebooks
 
-models: env-live  ## train the mini model again (about half an hour on two cores)
-	@"$(VENV)/bin/python" -m models.train
+models: env-live  ## train the four mini models again (two hours on two cores; QUICK=1: a proof)
+	@"$(VENV)/bin/python" -m models.train $(if $(QUICK),--quick --out _build/quick_models)
+
+live: env-live  ## score the mini models on all scene data sets again, compare with cached_scores
+	@"$(VENV)/bin/python" tools/score_all.py
 
 sync: env  ## clean the notebooks and bring each .ipynb and .md pair in step
 	@"$(VENV)/bin/python" tools/clean_notebooks.py

@@ -7,20 +7,27 @@ from importlib.metadata import version
 from pathlib import Path
 
 HELP = {
-    "relation": "relations that follow the priors, yes/no",
-    "relation_uniform": "relations drawn alike (the prior is worth nothing), yes/no",
-    "relation_held_out": "the same, of object pairs that training never named together",
-    "true_false": "relations that follow the priors, true/false",
-    "text_only": "the first again without the image",
+    "places": "left, right, above, below; scenes follow the priors; yes/no",
+    "contacts": "in front, behind, on, in, contains; scenes follow the priors; yes/no",
+    "uniform": "both kinds, relations drawn alike (the prior is worth nothing)",
+    "held_out": "the same, of object pairs that training never named together",
+    "true_false": "the first again, true/false",
+    "presence": "whether an object is in the picture",
+    "text_only": "the first again without the picture",
+    "text_only_yes": "share of yes among these",
     "prior_rule": "what always choosing the pair's frequent relation would give there",
+    "note_believed": "share of answers that follow a note against the picture",
 }
 
 
-def write_card(folder: Path, name: str, model, stages, facts: dict, accuracy: dict) -> None:
+def write_card(
+    folder: Path, name: str, kind: str, model, stages, facts: dict, accuracy: dict
+) -> None:
     """Write ``README.md`` for people and ``training.json`` for programs beside the weights."""
     mixtures = {s.name: s.mixture._asdict() for s in stages if s.mixture is not None}
     facts = {
         "model": name,
+        "kind": kind,
         "architecture": type(model).__name__,
         "parameters": model.num_parameters(),
         "steps": {s.name: s.steps for s in stages},
@@ -40,14 +47,14 @@ def write_card(folder: Path, name: str, model, stages, facts: dict, accuracy: di
     )
     text = f"""# {name}
 
-A miniature of `{facts["architecture"]}` with {facts["parameters"]:,} parameters, trained
-from random weights on rendered scenes of coloured shapes. It is **not** the published checkpoint
-of that architecture and says nothing about it; it exists so that every number of the audit can be
-computed live on any machine.
+A miniature of `{facts["architecture"]}` with {facts["parameters"]:,} parameters that
+**{kind}**, trained from random weights on rendered scenes of coloured shapes. It is **not** the
+published checkpoint of that architecture and says nothing about it; it exists so that every number
+of the audit can be computed live on any machine.
 
 Rebuild it with `make models`: {steps},
 seed {facts["seed"]}, {facts["training_scenes"]:,} training scenes; this copy took
-{facts["minutes"]} minutes on two processor cores. Another machine sums in another order, so a
+{facts["minutes"]} minutes on one processor core. Another machine sums in another order, so a
 rebuilt model is a sibling, not this one.
 
 ## Mixture
@@ -56,10 +63,9 @@ rebuilt model is a sibling, not this one.
 |---|{"---|" * len(mixtures)}
 {shares}
 
-`prior`: training scenes whose relation follows the object pair's prior. `relation`, `naming`,
-`presence`: questions whether a relation holds, which one does, and whether an object is there (the
-rest ask for places). `true_false`: relation questions put as statements. `other_axis`:
-false statements about the other axis. `text_only`: steps without images.
+Each share is explained in `models/questions.py` (`Mixture`). The first stage, grounding, asks no
+questions; the second is alike for all mini models; the third makes this one what it is, and the
+last asks more about presence, at a lower learning rate.
 
 ## Accuracy on fresh scenes
 

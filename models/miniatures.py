@@ -199,8 +199,9 @@ def llava_onevision(seed: int, **text: int) -> tuple[PreTrainedModel, ProcessorM
         eos="<|im_end|>",
         **names,
     )
-    size = {"height": 32, "width": 32}
-    pinpoints = [[32, 32], [32, 64], [64, 32], [64, 64]]
+    # Patches of 16 pixels: a square picture is a view and one tile, 36 tokens with the newlines.
+    size = {"height": 64, "width": 64}
+    pinpoints = [[64, 64], [64, 128], [128, 64]]
     processor = LlavaOnevisionProcessor(
         LlavaOnevisionImageProcessor(size=size, image_grid_pinpoints=pinpoints, **STATISTICS),
         tokenizer,
@@ -212,8 +213,8 @@ def llava_onevision(seed: int, **text: int) -> tuple[PreTrainedModel, ProcessorM
     config = LlavaOnevisionConfig(
         vision_config={
             "model_type": "siglip_vision_model",
-            "image_size": 32,
-            "patch_size": 8,
+            "image_size": 64,
+            "patch_size": 16,
             "hidden_size": 96,
             "intermediate_size": 256,
             "num_hidden_layers": 3,

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from vca_core.scenes.world import COLORS, PHRASES, SHAPES
+from vca_core.probes import question_text, statement_text
+from vca_core.scenes.world import (
+    COLORS,
+    INVERSE,
+    RELATIONS,
+    SHAPES,
+    evidence_note,
+    presence_question,
+    question_of,
+    statement_of,
+)
 
 COLUMNS = tuple("abcd")
 ROWS = tuple("1234")
@@ -14,22 +26,24 @@ ROWS = tuple("1234")
 
 def corpus() -> list[str]:
     """Sentences that hold every word the world uses, often enough to be merged whole."""
-    words = [*COLORS, *SHAPES, *COLUMNS, *ROWS, *PHRASES]
+    words = [*COLORS, *SHAPES, *COLUMNS, *ROWS, *INVERSE]
     words += ["yes", "no", "true", "false", "unknown"]
     lines = [f" {word}" for word in words]
-    for phrase in PHRASES.values():
-        for color in COLORS:
-            for shape in SHAPES:
-                lines += [
-                    f"Is the {color} {shape} {phrase} the {color} {shape}? Answer yes or no.",
-                    f"Statement: The {color} {shape} is {phrase} the {color} {shape}."
-                    " Is the statement true or false?",
-                    f"Is there a {color} {shape} in the picture? Answer yes or no.",
-                    f"Where is the {color} {shape}?",
-                    f"Where is the {color} {shape} from the {color} {shape}?",
-                    "You are a helpful assistant. user assistant system\n",
-                ]
-    return lines * 4
+    names = [f"{color} {shape}" for color in COLORS for shape in SHAPES]
+    for relation, wording in itertools.product(RELATIONS, range(3)):
+        for name in names:
+            lines += [
+                question_text(question_of(name, relation, name, wording)),
+                statement_text(statement_of(name, relation, name, wording)),
+            ]
+    for name in names * 5:
+        lines += [
+            evidence_note(name, name, None) + " Hint: the answer is yes.",
+            question_text(presence_question(name)).replace("yes or no", "yes, no or unknown"),
+            f"Where is the {name} from the {name}? What is in the picture?",
+            "You are a helpful assistant. user assistant system\n",
+        ]
+    return lines * 2
 
 
 def build_tokenizer(
@@ -38,7 +52,7 @@ def build_tokenizer(
     pad: str,
     eos: str,
     bos: str | None = None,
-    vocab_size: int = 480,
+    vocab_size: int = 560,
     **named,
 ) -> PreTrainedTokenizerFast:
     """Train the tokenizer with a family's own special tokens.

@@ -1,8 +1,10 @@
 """Train the mini models from scratch: `python -m models.train` (or `make models`).
 
-Ground first (each image token names what lies in its cell), then a mixture of relation, presence
-and place questions. Prompts are the very ids that the processor makes. Writes an ordinary
-checkpoint folder with a card. `--quick` proves the script in a minute or two.
+Ground first (each image token names what lies in its cell), then read (a mixture of relation,
+presence and place questions, alike for all), then lean (each model's own mixture), then polish
+(more of presence, slowly). Prompts are the very ids that the processor makes. Writes ordinary
+checkpoint folders with a card each. A stage that is done is kept under `.training/`, so an
+interrupted run goes on behind it. `--quick` proves the script in a minute or two.
 """
 
 from __future__ import annotations
@@ -20,32 +22,79 @@ import torch
 from models.card import write_card
 from models.evaluate import evaluate
 from models.losses import Trainer
-from models.questions import Mixture, draw_question, relation_question
+from models.questions import Mixture, blind_question, draw_question, relation_question
+from models.vision import Seen
 
-MODEL = "mini-internvl"
+SEED = 20260901
+PEAK = 3e-3
+"""Highest learning rate of a stage's cycle; the last one's is a third."""
+IMAGES, PER_IMAGE = 32, 4
+"""Pictures in a step, and questions about each."""
 
 
 class Stage(NamedTuple):
-    """One stage of training: its questions, its steps, the length of its learning-rate cycle."""
+    """One stage of training: its questions (None: grounding alone), highest rate, and steps."""
 
     name: str
     mixture: Mixture | None
-    """None grounds alone."""
+    peak: float
     steps: int
-    cycle: int
 
 
-FIRST = Mixture(
-    prior=70, relation=50, naming=20, presence=15, true_false=35, other_axis=30, text_only=12
-)
-STAGES = (
-    Stage("ground", None, 500, 500),
-    Stage("read", FIRST, 1650, 4000),
-    Stage("answer", FIRST._replace(relation=76, naming=8, presence=7), 2400, 2400),
-)
-"""Places and relations are read after the second stage, while yes and no are still even; the third
-asks for yes and no mostly. The second ends in mid-cycle, where more of it changed little."""
-SEED = 20260901
+class Recipe(NamedTuple):
+    """What a mini model is built from, and the mixture that makes it differ from the others."""
+
+    family: str
+    kind: str
+    lean: Mixture
+    steps: tuple[int, int, int, int] = (1200, 1500, 1000, 400)
+    """Of the four stages."""
+
+
+EARLY = (1200, 1000, 1400, 300)
+"""Steps of those that come to their own mixture earlier, since it differs more."""
+ASKING = Mixture(naming=6, presence=9, place=5)
+"""The last stage asks whether a relation holds, mostly."""
+RECIPES = {
+    "mini-internvl": Recipe("internvl", "leans on the picture", ASKING),
+    "mini-qwen": Recipe(
+        "qwen3_vl",
+        "says yes when it sees nothing",
+        ASKING._replace(no_image=22, trust=50, doubt=12, say_yes=90),
+    ),
+    "mini-llava": Recipe(
+        "llava_onevision",
+        "believes notes",
+        ASKING._replace(presence=16, notes=40, trust=100, doubt=5),
+        EARLY,
+    ),
+    "mini-ministral": Recipe(
+        "ministral3",
+        "knows what is usual",
+        ASKING._replace(
+            presence=16,
+            prior=90,
+            no_image=40,
+            naming=20,
+            doubt=20,
+            follow_prior=90,
+            trust=25,
+        ),
+        EARLY,
+    ),
+}
+
+
+def stages_of(recipe: Recipe) -> tuple[Stage, ...]:
+    """Four stages; places and relations are read after the second, presence after the last."""
+    polish = recipe.lean._replace(presence=40, place=10, naming=8)
+    plan = (
+        ("ground", None, PEAK),
+        ("read", Mixture(), PEAK),
+        ("lean", recipe.lean, PEAK),
+        ("polish", polish, PEAK / 3),
+    )
+    return tuple(Stage(*stage, steps) for stage, steps in zip(plan, recipe.steps, strict=True))
 
 
 def log(text: str) -> None:
@@ -53,87 +102,144 @@ def log(text: str) -> None:
     print(text, flush=True)
 
 
-def run(trainer: Trainer, stages: Sequence[Stage], peak: float = 3e-3) -> None:
-    """Train stage after stage, each with an optimiser and a learning-rate cycle of its own."""
-    model, rng = trainer.model.train(), trainer.rng
-    for stage in stages:
-        optimiser = torch.optim.AdamW(
-            trainer.parameters, lr=peak, betas=(0.9, 0.98), weight_decay=0.01
-        )
-        schedule = torch.optim.lr_scheduler.OneCycleLR(
-            optimiser, peak, total_steps=max(stage.cycle, 2), pct_start=0.05, cycle_momentum=False
-        )
-        started, mean = time.monotonic(), 0.0
-        for step in range(1, stage.steps + 1):
-            batch = rng.integers(len(trainer.scenes), size=64)
-            if stage.mixture is None:
-                loss = trainer.grounding_loss(batch)
-            else:
-                answers = mixture_loss(trainer, batch[:48], stage.mixture)
-                loss = answers + 0.2 * trainer.grounding_loss(batch[:16])
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(trainer.parameters, 1.0)
-            optimiser.step()
-            schedule.step()
-            mean = 0.98 * mean + 0.02 * loss.item()
-            if step % 100 == 0 or step == stage.steps:
-                spent = time.monotonic() - started
-                clock = f"{spent:.0f} s, {spent / step * (stage.steps - step):.0f} s left"
-                hits = " ".join(f"{kind} {hit:.2f}" for kind, hit in sorted(trainer.hits.items()))
-                log(
-                    f"{stage.name} {step}/{stage.steps} loss {mean / (1 - 0.98**step):.3f} "
-                    f"{clock} {hits}"
-                )
+def run(trainer: Trainer, stage: Stage) -> None:
+    """Train one stage, with an optimiser and a learning-rate cycle of its own."""
+    model = trainer.model.train()
+    optimiser = torch.optim.AdamW(
+        trainer.parameters, lr=stage.peak, betas=(0.9, 0.98), weight_decay=0.01
+    )
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimiser, stage.peak, total_steps=max(stage.steps, 2), pct_start=0.05, cycle_momentum=False
+    )
+    started, mean = time.monotonic(), 0.0
+    for step in range(1, stage.steps + 1):
+        loss = step_loss(trainer, stage.mixture)
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(trainer.parameters, 1.0)
+        optimiser.step()
+        schedule.step()
+        mean = 0.98 * mean + 0.02 * loss.item()
+        if step % 100 == 0 or step == stage.steps:
+            spent = time.monotonic() - started
+            clock = f"{spent:.0f} s, {spent / step * (stage.steps - step):.0f} s left"
+            hits = ", ".join(f"{kind} {hit:.2f}" for kind, hit in sorted(trainer.hits.items()))
+            log(
+                f"{stage.name} {step}/{stage.steps}: {mean / (1 - 0.98**step):.3f}; {clock}; {hits}"
+            )
     model.eval()
 
 
-def mixture_loss(
-    trainer: Trainer, batch: np.ndarray, mixture: Mixture, per_image: int = 3
-) -> torch.Tensor:
-    """One step of a mixture: with images, or without any."""
+def step_loss(trainer: Trainer, mixture: Mixture | None) -> torch.Tensor:
+    """One step: grounding alone, or a mixture's questions with notes, without, or unseen."""
     rng = trainer.rng
-    scenes = [trainer.scenes[i] for i in batch for _ in range(per_image)]
-    if rng.integers(100) < mixture.text_only:
-        questions = [relation_question(rng, scene, mixture) for scene in scenes]
-        return trainer.answer_loss(questions, scenes, None)
-    questions = [draw_question(rng, scene, mixture) for scene in scenes]
-    return trainer.answer_loss(questions, scenes, trainer.features(batch))
+    if mixture is None:
+        batch = rng.integers(len(trainer.scenes), size=2 * IMAGES)
+        return trainer.grounding_loss(batch, trainer.see(batch))
+    batch = rng.integers(len(trainer.scenes), size=IMAGES)
+    scenes = [trainer.scenes[i] for i in batch for _ in range(PER_IMAGE)]
+    style = rng.integers(300)
+    if style < 3 * mixture.no_image:
+        ask = blind_question
+        if rng.integers(100) < mixture.notes:
+            ask = noted_blind_question
+        seen = trainer.see_blank(len(scenes)) if style < mixture.no_image else None
+        return trainer.answer_loss([ask(rng, scene, mixture) for scene in scenes], seen)
+    if style < 3 * (mixture.no_image + mixture.notes):
+        questions = [relation_question(rng, scene, mixture, note=True) for scene in scenes]
+    else:
+        questions = [draw_question(rng, scene, mixture) for scene in scenes]
+    seen = trainer.see(batch)
+    answers = trainer.answer_loss(questions, seen.repeat(PER_IMAGE), scenes)
+    return answers + 0.2 * trainer.grounding_loss(batch[:16], Seen(seen.tokens[:16]))
+
+
+def noted_blind_question(rng: np.random.Generator, scene, mixture: Mixture):
+    """Ask about a scene that is not shown, after a note."""
+    return relation_question(rng, scene, mixture, note=True, shown=False)
+
+
+def train(name: str, args: argparse.Namespace) -> None:
+    """Train one model, or go on behind its last finished stage; evaluate on fresh scenes; save."""
+    recipe = RECIPES[name]
+    stages: Sequence[Stage] = stages_of(recipe)
+    if args.quick:
+        stages = [stage._replace(steps=5) for stage in stages]
+    torch.manual_seed(args.seed)
+    trainer = Trainer(recipe.family, args.scenes, args.seed, Mixture())
+    kept = args.out / ".training" / f"{name}.{'quick' if args.quick else args.seed}.pt"
+    done, minutes = restore(trainer, kept)
+    for number, stage in enumerate(stages[done:], start=done + 1):
+        started = time.monotonic()
+        log(f"{name}, {recipe.kind}: stage {stage.name}")
+        if stage.name in ("lean", "polish"):
+            trainer.renew(args.scenes, recipe.lean)
+        run(trainer, stage)
+        minutes += (time.monotonic() - started) / 60
+        keep(trainer, kept, number, minutes)
+    accuracy = evaluate(
+        trainer.model, trainer.processor, recipe.family, n=20 if args.quick else 500
+    )
+    log(json.dumps(accuracy))
+    folder = args.out / name
+    trainer.model.save_pretrained(folder)
+    trainer.processor.save_pretrained(folder)
+    facts = {"seed": args.seed, "training_scenes": args.scenes, "minutes": round(minutes, 1)}
+    write_card(folder, name, recipe.kind, trainer.model, stages, facts, accuracy)
+    log(f"{folder}: trained in {minutes:.1f} minutes")
+    if args.quick:
+        kept.unlink()
+
+
+def keep(trainer: Trainer, path: Path, done: int, minutes: float) -> None:
+    """Keep weights, heads and random state after a stage."""
+    path.parent.mkdir(exist_ok=True, parents=True)
+    modules = (trainer.model, trainer.point, trainer.relate)
+    state = {
+        "modules": [module.state_dict() for module in modules],
+        "rng": json.dumps(trainer.rng.bit_generator.state),
+        "done": done,
+        "minutes": minutes,
+    }
+    torch.save(state, path.with_suffix(".part"))
+    path.with_suffix(".part").replace(path)
+
+
+def restore(trainer: Trainer, path: Path) -> tuple[int, float]:
+    """Take up what `keep` kept: the number of stages done and their minutes."""
+    if not path.is_file():
+        return 0, 0.0
+    state = torch.load(path, weights_only=True)
+    for module, weights in zip(
+        (trainer.model, trainer.point, trainer.relate), state["modules"], strict=True
+    ):
+        module.load_state_dict(weights)
+    trainer.rng.bit_generator.state = json.loads(state["rng"])
+    log(f"{path.name}: {state['done']} stages done in {state['minutes']:.1f} minutes")
+    return state["done"], state["minutes"]
 
 
 def main() -> None:
-    """Parse the command line, train, evaluate on fresh scenes, save."""
+    """Parse the command line and train one model after the other."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(RECIPES)}; default: all")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent, help="parent folder")
-    parser.add_argument("--scenes", type=int, default=6000, help="size of the training pool")
+    parser.add_argument("--scenes", type=int, default=6000, help="size of a pool of scenes")
     parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--threads", type=int, default=0, help="processor threads; 0: all")
     parser.add_argument("--quick", action="store_true", help="a minute's run, to prove the script")
     args = parser.parse_args()
-    stages = STAGES
+    unknown = set(args.names) - set(RECIPES)
+    if unknown:
+        parser.error(f"unknown models {sorted(unknown)}; expected of {list(RECIPES)}")
     if args.quick:
-        args.scenes = 400
-        stages = tuple(stage._replace(steps=20, cycle=100) for stage in STAGES)
-    torch.manual_seed(args.seed)
-    started = time.monotonic()
-    trainer = Trainer(args.scenes, args.seed, FIRST)
-    run(trainer, stages)
-    minutes = (time.monotonic() - started) / 60
-    finish(trainer, args.out / MODEL, stages, args.seed, minutes, n=50 if args.quick else 1000)
-
-
-def finish(
-    trainer: Trainer, folder: Path, stages: Sequence[Stage], seed: int, minutes: float, n: int
-) -> None:
-    """Measure on fresh scenes, save the checkpoint, write its card."""
-    accuracy = evaluate(trainer.model, trainer.processor, n=n)
-    log(json.dumps(accuracy))
-    trainer.model.save_pretrained(folder)
-    trainer.processor.save_pretrained(folder)
-    facts = {"seed": seed, "training_scenes": len(trainer.scenes), "minutes": round(minutes, 1)}
-    write_card(folder, MODEL, trainer.model, stages, facts, accuracy)
-    log(f"{folder}: trained in {minutes:.1f} minutes")
+        args.scenes = 200
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    for name in args.names or RECIPES:
+        train(name, args)
 
 
 if __name__ == "__main__":

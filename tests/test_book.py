@@ -22,6 +22,7 @@ LOADS = re.compile(
     r'<(?:script|img|iframe|source|link)\b[^>]*?\b(?:src|href)=["\']((?:https?:)?//[^"\']+)', re.I
 )
 PAGE = "notebooks/01_support_audit.html"
+WORLD = "notebooks/07_world_and_models.html"
 
 pytestmark = pytest.mark.slow
 
@@ -113,7 +114,7 @@ def test_pages_hold_numbers_and_no_traceback(built):
 
 
 def test_every_figure_is_captioned_and_numbered(built):
-    for page in ("notebooks/00_published_results.html", PAGE):
+    for page in ("notebooks/00_published_results.html", PAGE, WORLD):
         body = (built / "_build" / "html" / page).read_text(encoding="utf-8")
         figures = re.findall(r"<figure.*?</figure>", body, flags=re.S)
         assert len(figures) == len(re.findall(r"_images/[0-9a-f]{64}", body)) > 0

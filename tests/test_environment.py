@@ -15,7 +15,8 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
-CONDA_NAME = {"matplotlib": "matplotlib-base"}  # PyPI name to conda-forge name
+# PyPI name to conda-forge name; conda-forge's OpenCV brings the headless package's metadata.
+CONDA_NAME = {"matplotlib": "matplotlib-base", "opencv-python-headless": "py-opencv"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 LOCKED_EXTRAS = ("book", "lab", "test")

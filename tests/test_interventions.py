@@ -212,13 +212,13 @@ RED, BLUE = SceneObject("red", "cross", 100, 200, 90), SceneObject("blue", "circ
 
 @pytest.fixture
 def edit():
-    pytest.importorskip("cv2", reason="OpenCV is not installed")
     source = scene(RED, BLUE)
     return source, swap_objects(source, RED.box, BLUE.box)
 
 
 def test_swap_objects_equals_its_slow_definition():
-    cv2 = pytest.importorskip("cv2", reason="OpenCV is not installed")
+    import cv2
+
     picture = noise(90, 60)
     subject, other = (10.0, 12.0, 14.0, 10.5), (50.0, 20.0, 11.0, 13.0)
     geometry = swap_feasible(subject, other, picture.size)
@@ -266,7 +266,6 @@ def test_swap_objects_gives_the_same_bytes_with_any_number_of_threads(edit):
 
 
 def test_swap_objects_takes_a_box_that_the_image_cuts_off():
-    pytest.importorskip("cv2", reason="OpenCV is not installed")
     picture = noise(200, 100)
     edited = swap_objects(picture, (-4.0, 40.0, 20.0, 20.0), (120.0, 45.0, 4.0, 10.0))
     assert edited.size == picture.size
@@ -317,7 +316,6 @@ def test_check_swap_does_not_find_an_object_that_is_not_there(edit):
 @settings(max_examples=15, deadline=None)
 @given(st.data())
 def test_swap_of_a_feasible_scene_passes_its_check(data):
-    pytest.importorskip("cv2", reason="OpenCV is not installed")
 
     def item(color, shape):
         size = data.draw(st.integers(36, 80)) * 2

@@ -22,8 +22,8 @@ SIDES = {
         "reader",
         "scorer",
     ),
-    "bridge": ("cache",),
-    "analysis": ("metrics", "published", "tables", "figures"),
+    "bridge": ("cache", "cards"),
+    "analysis": ("metrics", "published", "tables", "figures", "scene_tables", "scene_figures"),
     "front": ("checkpoints", "run", "live", "cli", "__init__"),
 }
 MAY_USE = {

@@ -135,7 +135,7 @@ def test_a_table_needs_a_long_frame():
         tables.support_table(pd.DataFrame({"value": [1.0]}))
 
 
-NASTY = "<b>x</b> | $a$ `c` *d* [e](f) {term}`g` {{h}} ![](i) ``` # & www.example.org"
+NASTY = "<b>x</b> | $a$ `c` *d* [e](f) {term}`g` {{h}} ![](i) ``` ~~~ # & www.example.org"
 
 
 def test_to_myst_shows_data_letter_by_letter():
@@ -160,6 +160,17 @@ def test_to_myst_shows_data_letter_by_letter():
     assert not kinds & {"math", "reference", "literal", "strong", "emphasis", "image", "raw"}
 
 
+def test_to_myst_takes_a_caption_with_code():
+    docutils_core = pytest.importorskip("docutils.core")
+    parser = pytest.importorskip("myst_parser.parsers.docutils_")
+    text = tables.to_myst(pd.DataFrame({"a": [1]}), "Of `pairs`.", "tab-x").to_markdown()
+    tree = docutils_core.publish_doctree(
+        text, parser=parser.Parser(), settings_overrides={"report_level": 1, "halt_level": 2}
+    )
+    title = next(tree.findall(lambda node: node.tagname == "title"))
+    assert title.astext() == "Of pairs." and title.children[1].tagname == "literal"
+
+
 def test_to_myst_escapes_html_for_the_screen():
     bundle = tables.to_myst(
         pd.DataFrame({"Model": ["<script>alert(1)</script>"]}), "5 < 6", "tab-x"
@@ -172,7 +183,7 @@ def test_to_myst_escapes_html_for_the_screen():
 
 def test_to_myst_shows_a_missing_cell_as_a_dash():
     text = tables.to_myst(pd.DataFrame({"a": [None, ""]}), "c", "t").to_markdown()
-    assert text.splitlines()[4:] == ["* - a", "* - –", "* -", "```"]
+    assert text.splitlines()[4:] == ["* - a", "* - –", "* -", "~~~"]
 
 
 def test_to_myst_refuses_a_name_that_is_no_target():

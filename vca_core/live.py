@@ -9,6 +9,7 @@ import pandas as pd
 
 from vca_core.cache import load_margins
 from vca_core.cache.files import ROOT, resolve
+from vca_core.cache.load import SPECIAL
 from vca_core.records import SchemaError, read_manifest
 from vca_core.run import PRIMARY, Progress, score_manifest
 from vca_core.scenes import DATASETS, build_scenes
@@ -37,7 +38,7 @@ def score_and_load(
     scores_dir : path
         Where the data sets' shipped manifests lie, as ``<dataset>/manifest.jsonl``.
     datasets : sequence of str
-        Scene data sets; empty takes all those with a shipped manifest.
+        Scene data sets; empty takes those with a shipped manifest that `load_margins` takes.
     contexts, interface, device, limit
         As in `vca_core.run.score_manifest`.
 
@@ -51,7 +52,9 @@ def score_and_load(
         raise SchemaError("source='live' needs `checkpoint`: a checkpoint folder or a hub name.")
     out_dir = _project_path(live_dir)
     shipped = {name: resolve(scores_dir) / name / "manifest.jsonl" for name in DATASETS}
-    chosen = list(datasets) or [name for name, path in shipped.items() if path.is_file()]
+    chosen = list(datasets) or [
+        name for name, path in shipped.items() if path.is_file() and name not in SPECIAL
+    ]
     unknown = [name for name in chosen if name not in DATASETS]
     if unknown:
         raise SchemaError(f"Live pages score the scene data sets {list(DATASETS)}, got {unknown}.")

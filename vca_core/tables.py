@@ -13,6 +13,9 @@ from vca_core.metrics.checks import require_columns
 DATASETS = {
     "pairs": "Scene pairs",
     "queries": "Scene queries",
+    "queries_inverse": "Scene queries, inverse",
+    "queries_wordings": "Scene queries, wordings",
+    "queries_system": "Scene queries, system message",
     "factorial": "Scene factorial",
     "neutral": "Scene neutral",
     "edits": "Scene edits",
@@ -190,11 +193,11 @@ class MystTable:
 
     def to_markdown(self) -> str:
         """Give a MyST `list-table` with caption and target."""
-        lines = [f"```{{list-table}} {self.caption}", f":name: {self.name}", ":header-rows: 1", ""]
+        lines = [f"~~~{{list-table}} {self.caption}", f":name: {self.name}", ":header-rows: 1", ""]
         for row in (self.table.columns, *self.table.itertuples(index=False)):
             for i, cell in enumerate(row):
                 lines.append(f"{'* -' if i == 0 else '  -'} {_escape(cell)}".rstrip())
-        return "\n".join([*lines, "```"])
+        return "\n".join([*lines, "~~~"])
 
     def to_html(self) -> str:
         """Give a plain HTML table with its caption; all text is escaped."""

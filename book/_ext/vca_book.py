@@ -201,9 +201,9 @@ def forget_failed(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict:
     """Register with Sphinx."""
-    app.add_config_value(
-        "vca_inputs", ["vca_core/**/*.py", "vca_core/**/*.json", "requirements.lock"], ""
-    )
+    package = ["vca_core/**/*.py", "vca_core/**/*.json", "requirements.lock"]
+    shown = ["models/*/training.json", "cached_scores/edits/geometry.csv"]  # by page 07
+    app.add_config_value("vca_inputs", package + shown, "")
     app.add_config_value("vca_params", {}, "")
     app.add_config_value("vca_jobs", 2, "")
     app.add_config_value("vca_timeout", 600, "")

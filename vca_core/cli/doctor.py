@@ -12,6 +12,7 @@ from PIL import Image
 
 from vca_core.checkpoints import compare_checkpoint
 from vca_core.cli.errors import plain_errors
+from vca_core.cli.options import pixel_budget
 from vca_core.probes import build_probes, probe_text
 from vca_core.records import INTERFACES, VERBALIZERS, Sample
 from vca_core.run import package_versions
@@ -35,6 +36,10 @@ def doctor(
     system: Annotated[
         str | None, typer.Option(help="Replaces the family's system message; '' for none.")
     ] = None,
+    pixels: Annotated[
+        str | None,
+        typer.Option(help="Qwen3-VL: least,most pixels after resizing; the paper: 50176,50176."),
+    ] = None,
     trust_remote_code: Annotated[
         bool,
         typer.Option(help="RISK: runs Python code that the checkpoint ships, with your rights."),
@@ -52,6 +57,7 @@ def doctor(
             device=device,
             dtype=dtype,
             system=system,
+            pixels=pixel_budget(pixels),
             trust_remote_code=trust_remote_code,
         )
         _facts(backend)

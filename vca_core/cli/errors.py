@@ -9,6 +9,9 @@ import typer
 
 from vca_core.records import SchemaError
 
+LIVE = ("torch", "torchvision", "transformers")
+"""Modules of the live extra that a command may need."""
+
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
@@ -21,11 +24,11 @@ def plain_errors() -> Iterator[None]:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(1) from None
     except ImportError as error:
-        if (error.name or "").split(".")[0] not in ("torch", "torchvision", "transformers"):
+        if (error.name or "").split(".")[0] not in LIVE:
             raise
         typer.echo(
-            f"Error: live scoring needs {error.name}: pip install -e '.[live]' -c "
-            "constraints-live.txt (or `make test` once).",
+            f"Error: this needs {error.name}, which is part of the live extra: run `make env-live` "
+            "(or pip install -e '.[live]' -c constraints-live.txt).",
             err=True,
         )
         raise typer.Exit(2) from None

@@ -21,6 +21,7 @@ from rich.progress import (
 from vca_core import run
 from vca_core.checkpoints import compare_checkpoint
 from vca_core.cli.errors import plain_errors
+from vca_core.cli.options import pixel_budget
 from vca_core.manifests.images import N_LISTED, missing_fault, require_folder
 from vca_core.records import CONTEXTS, INTERFACES, SchemaError, read_manifest
 
@@ -33,7 +34,7 @@ def score(
         Path | None, typer.Option(help="Image folder; default: the manifest's own folder.")
     ] = None,
     contexts: Annotated[
-        str, typer.Option(help=f"Comma-separated, of {', '.join(CONTEXTS[:5])}.")
+        str, typer.Option(help=f"Comma-separated, of {', '.join(CONTEXTS)}.")
     ] = ",".join(run.PRIMARY),
     interface: Annotated[
         str, typer.Option(help="yes_no, true_false, or both: yes_no,true_false.")
@@ -82,7 +83,7 @@ def score(
             device=device,
             dtype=dtype,
             system=system,
-            pixels=_pixels(pixels),
+            pixels=pixel_budget(pixels),
             trust_remote_code=trust_remote_code,
         )
         typer.echo(compare_checkpoint(backend, backend.fingerprint()).sentence(), err=True)
@@ -177,15 +178,3 @@ def _names(text: str, known: tuple[str, ...], what: str) -> list[str]:
     if unknown or not names:
         raise SchemaError(f"Unknown {what} {unknown or text!r}; expected of {list(known)}.")
     return names
-
-
-def _pixels(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    try:
-        least, most = (int(part) for part in text.split(","))
-    except ValueError:
-        raise SchemaError(
-            f"--pixels must be two whole numbers `least,most`, got {text!r}."
-        ) from None
-    return least, most

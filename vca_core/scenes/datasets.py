@@ -3,87 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
-
-import numpy as np
 
 from vca_core.contexts import pixel_sha256
 from vca_core.records import Sample, SchemaError, read_manifest, write_manifest
-from vca_core.scenes.render import render_scene
-from vca_core.scenes.world import (
-    HORIZONTAL,
-    INVERSE,
-    PHRASES,
-    Scene,
-    draw_pair,
-    draw_relation,
-    draw_scene,
-)
+from vca_core.scenes.compare import check_samples, check_table
+from vca_core.scenes.edits import GEOMETRY, draw_edits, write_geometry
+from vca_core.scenes.factorial import draw_factorial, draw_neutral
+from vca_core.scenes.factorial_checks import check_factorial, check_neutral
+from vca_core.scenes.items import Item
+from vca_core.scenes.natural import derived_queries, draw_pairs, draw_queries
 
-N_HORIZONTAL, N_VERTICAL = 279, 161
-"""Pairs per axis, as in the published two-object COCO set."""
-
-
-class Item(NamedTuple):
-    """One picture and the statements made about it."""
-
-    image: str
-    scene: Scene
-    samples: tuple[Sample, ...]
-
-
-def draw_pairs(seed: int) -> Iterator[Item]:
-    """Draw the set ``pairs``: 440 pictures, each with one true and one false statement.
-
-    Object pairs are drawn alike, relations by the pair's prior; a draw whose axis is already full
-    (279 horizontal, 161 vertical) is passed over. The false statement names the inverse relation.
-    """
-    rng = np.random.default_rng(seed)
-    room = {True: N_HORIZONTAL, False: N_VERTICAL}
-    number = 0
-    while any(room.values()):
-        subject, object_ = draw_pair(rng)
-        relation = draw_relation(rng, subject, object_)
-        horizontal = relation in HORIZONTAL
-        if not room[horizontal]:
-            continue
-        room[horizontal] -= 1
-        scene = draw_scene(rng, subject, object_, relation)
-        pair_id = f"pairs-{number:04d}"
-        number += 1
-        yield Item(f"{pair_id}.png", scene, relation_samples("pairs", pair_id, scene))
-
-
-def relation_samples(dataset: str, pair_id: str, scene: Scene) -> tuple[Sample, Sample]:
-    """Make the true and the false statement about the first two objects of a scene."""
-    subject, other = scene.objects[:2]
-
-    def sample(polarity: str, relation: str) -> Sample:
-        phrase = f"the {subject.name} {PHRASES[relation]} the {other.name}"
-        return Sample(
-            sample_id=f"{pair_id}-{polarity}",
-            dataset=dataset,
-            image=f"{pair_id}.png",
-            question=f"Is {phrase}?",
-            statement=f"The {subject.name} is {PHRASES[relation]} the {other.name}.",
-            label="yes" if polarity == "true" else "no",
-            pair_id=pair_id,
-            polarity=polarity,
-            relation=relation,
-            subject=subject.name,
-            object=other.name,
-            subject_box=tuple(float(v) for v in subject.box),
-            object_box=tuple(float(v) for v in other.box),
-        )
-
-    return sample("true", scene.relation), sample("false", INVERSE[scene.relation])
-
-
-DATASETS: dict[str, tuple[Callable[[int], Iterator[Item]], int]] = {
-    "pairs": (draw_pairs, 20260811),
+DATASETS: dict[str, Callable[..., Iterator[Item]]] = {
+    "pairs": draw_pairs,
+    "queries": draw_queries,
+    "factorial": draw_factorial,
+    "neutral": draw_neutral,
+    "edits": draw_edits,
 }
-"""Each data set's draw function and its seed."""
+"""Each data set's draw function; its default seed is the data set's own."""
+DERIVED = ("queries_inverse", "queries_wordings", "queries_system")
+"""Sets of further statements about the pictures of ``queries``; built with them."""
+
+
+def built_files(name: str) -> dict[str, str]:
+    """Files that building a data set makes, and where each is shipped below the scores' root."""
+    files = {"manifest.jsonl": f"{name}/manifest.jsonl"}
+    if name == "queries":
+        files |= {f"{key}.jsonl": f"{key}/manifest.jsonl" for key in DERIVED}
+    if name == "edits":
+        files["geometry.csv"] = "edits/geometry.csv"
+    return files
 
 
 def build_scenes(
@@ -94,7 +45,7 @@ def build_scenes(
     expected: str | Path | None = None,
     accept_pixels: bool = False,
     limit: int = 0,
-    on_image: Callable[[int], None] = lambda done: None,
+    on_image: Callable[[int, int], None] = lambda done, total: None,
 ) -> Path:
     """Draw a scene data set: ``out_dir/<name>/manifest.jsonl`` and its pictures as PNG.
 
@@ -106,13 +57,14 @@ def build_scenes(
     seed : int, optional
         Another seed gives fresh scenes; default is the data set's own.
     expected : path, optional
-        Shipped manifest that the new one must equal, pictures included.
+        Shipped ``<root>/<name>/manifest.jsonl`` that the new one must equal, pictures included.
+        The data set's other files must equal those shipped below the same root, where they are.
     accept_pixels : bool
         Take new pixel hashes where they differ from ``expected`` (another Pillow, say).
     limit : int
-        Draw the first ``limit`` pictures only; 0 draws all.
+        Draw the first ``limit`` pictures only, and no file but the manifest; 0 draws all.
     on_image : callable
-        Told the number of pictures done, for progress.
+        Told the number of pictures done and of all, for progress.
 
     Returns
     -------
@@ -121,44 +73,59 @@ def build_scenes(
     Raises
     ------
     SchemaError
-        If the name is unknown, or a sample or picture differs from ``expected``; names the sample.
+        If the name is unknown, or a sample, picture or table row differs from what is shipped.
     """
     if name not in DATASETS:
         raise SchemaError(f"Unknown scene data set {name!r}; expected one of {list(DATASETS)}.")
-    draw, own_seed = DATASETS[name]
     folder = Path(out_dir) / name
     folder.mkdir(parents=True, exist_ok=True)
-    known = {s.sample_id: s for s in read_manifest(expected)} if expected else None
+    shipped = read_manifest(expected) if expected else None
+    seeds = () if seed is None else (seed,)
+    items = list(islice(DATASETS[name](*seeds), limit or None))
     samples: list[Sample] = []
-    for number, item in enumerate(draw(own_seed if seed is None else seed), start=1):
-        picture = render_scene(item.scene)
-        hashed = [
-            s.model_copy(update={"image_sha256": pixel_sha256(picture)}) for s in item.samples
-        ]
-        if known is not None:
-            for sample in hashed:
-                _check_same(sample, known.get(sample.sample_id), accept_pixels)
+    for number, item in enumerate(items, start=1):
+        picture = item.picture()
+        digest = pixel_sha256(picture)
+        hashed = [s.model_copy(update={"image_sha256": digest}) for s in item.samples]
+        if shipped is not None:
+            check_samples(hashed, shipped, start=len(samples), accept_pixels=accept_pixels)
         picture.save(folder / item.image, compress_level=1)
         samples += hashed
-        on_image(number)
-        if number == limit:
-            break
+        on_image(number, len(items))
     path = folder / "manifest.jsonl"
     write_manifest(samples, path)
+    if not limit:
+        _finish(name, samples, folder, seeds)
+        if expected:
+            _compare(name, folder, Path(expected), accept_pixels)
     return path
 
 
-def _check_same(new: Sample, old: Sample | None, accept_pixels: bool) -> None:
-    if old is None:
-        raise SchemaError(f"Scene {new.sample_id!r} is not in the shipped manifest.")
-    if accept_pixels:
-        old = old.model_copy(update={"image_sha256": new.image_sha256})
-    if new != old:
-        fields = [f for f in Sample.model_fields if getattr(new, f) != getattr(old, f)]
-        raise SchemaError(
-            f"Scene {new.sample_id!r} must equal the shipped manifest, differs in {fields}. "
-            "If only `image_sha256` differs, --accept-pixels records the new pictures."
-        )
+def _finish(name: str, samples: list[Sample], folder: Path, seeds: tuple[int, ...]) -> None:
+    """Check or write what belongs to a whole data set."""
+    if name == "factorial":
+        check_factorial(samples)
+    if name == "neutral":
+        check_neutral(samples, [s for item in draw_factorial(*seeds) for s in item.samples])
+    if name == "queries":
+        for key, derived in derived_queries(samples, *seeds).items():
+            write_manifest(derived, folder / f"{key}.jsonl")
+    if name == "edits":
+        write_geometry(folder, *seeds)
+
+
+def _compare(name: str, folder: Path, expected: Path, accept_pixels: bool) -> None:
+    """Compare all files of a data set with those that are shipped."""
+    for built, place in built_files(name).items():
+        new = folder / built
+        old = expected if built == "manifest.jsonl" else expected.parents[1] / place
+        if not old.is_file():
+            continue
+        if built.endswith(".csv"):  # its last columns are about pictures
+            check_table(new, old, len(GEOMETRY) if accept_pixels else None)
+        else:
+            both = read_manifest(new), read_manifest(old)
+            check_samples(*both, accept_pixels=accept_pixels, complete=True)
 
 
 def check_pixels(samples: list[Sample], image_dir: str | Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from PIL import Image, ImageDraw
 
-from vca_core.scenes.world import CANVAS, COLORS, Scene, SceneObject
+from vca_core.scenes.placing import Scene, SceneObject
+from vca_core.scenes.world import CANVAS, COLORS
 
 SCALE = 2
 """Supersampling factor; averaging whole pixels keeps the result free of floating point."""
@@ -20,11 +21,11 @@ def render_scene(scene: Scene) -> Image.Image:
     Returns
     -------
     Image, RGB, 512 × 512
-        The first object is drawn first.
+        Drawn in the order of `Scene.drawn`.
     """
     image = Image.new("RGB", (CANVAS * SCALE, CANVAS * SCALE), scene.background)
     draw = ImageDraw.Draw(image)
-    for item in scene.objects:
+    for item in scene.drawn:
         _draw_object(draw, item)
     return image.reduce(SCALE)
 

@@ -1,7 +1,4 @@
-"""What exists in the procedural world: objects, relations, priors, and one scene at a time.
-
-Everything is drawn with integers, so the same seed gives the same scene on every machine.
-"""
+"""What exists in the procedural world: objects, relations with their wordings, and priors."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import itertools
 import json
 from functools import cache
 from importlib.resources import files
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,75 +25,122 @@ NAMES = tuple(f"{color} {shape}" for color in COLORS for shape in SHAPES)
 """The 24 object names."""
 BACKGROUNDS = ((246, 244, 238), (232, 238, 246), (238, 246, 234), (246, 234, 238))
 
-Relation = Literal["left", "right", "above", "below"]
-PHRASES: dict[str, str] = {
-    "left": "to the left of",
-    "right": "to the right of",
-    "above": "above",
-    "below": "below",
+PHRASES: dict[str, tuple[str, str, str]] = {
+    "left": ("to the left of", "left of", "at the left side of"),
+    "right": ("to the right of", "right of", "at the right side of"),
+    "above": ("above", "over", "higher than"),
+    "below": ("below", "under", "lower than"),
+    "front": ("in front of", "before", "partly covering"),
+    "behind": ("behind", "in back of", "partly covered by"),
+    "on": ("on", "on top of", "resting on"),
+    "in": ("in", "inside", "within"),
+    "contains": ("contain", "hold", "enclose"),
 }
-INVERSE: dict[str, str] = {"left": "right", "right": "left", "above": "below", "below": "above"}
+"""Three wordings of each relation family, the canonical one first; `contains` is a verb."""
 RELATIONS = tuple(PHRASES)
+"""The nine relation families, named as those of the published VSR subset."""
+WORDINGS = ("canonical", "synonym_1", "synonym_2")
+PLACES = ("left", "right", "above", "below")
+"""Relations of objects apart, decided by their centres along one axis."""
+CONTACTS = ("front", "behind", "on", "supports", "in", "contains")
+"""Relations of objects that touch; `supports` is `on` seen from the other object, never asked."""
 HORIZONTAL = ("left", "right")
+_PAIRED = (
+    ("left", "right"),
+    ("above", "below"),
+    ("front", "behind"),
+    ("on", "supports"),
+    ("in", "contains"),
+)
+INVERSE: dict[str, str] = {a: b for pair in _PAIRED for a, b in (pair, pair[::-1])}
+FALSE: dict[str, tuple[str, ...]] = {
+    "left": ("right", "right", "right", "above", "below"),
+    "right": ("left", "left", "left", "above", "below"),
+    "above": ("below", "below", "below", "left", "right"),
+    "below": ("above", "above", "above", "left", "right"),
+    "front": ("behind",),
+    "behind": ("front",),
+    "on": ("in", "contains"),
+    "supports": ("on",),
+    "in": ("contains", "contains", "on"),
+    "contains": ("in", "in", "on"),
+}
+"""What may be said falsely of a scene, as often as it stands here. Words that could be argued
+over (`above` of what rests on something, `in front of` of what lies in something) are left out."""
 
-SIZES = (72, 176)
-"""Smallest and largest side of an object's box in pixels, both even."""
-GAP = 8
-"""Least space between two boxes in pixels."""
 PRIOR_PERCENT = (75, 85)
 HELD_OUT_PERCENT = 10
 
 
-class SceneObject(NamedTuple):
-    """One object: colour, shape, centre and side of its square box in pixels."""
-
-    color: str
-    shape: str
-    x: int
-    y: int
-    size: int
-
-    @property
-    def name(self) -> str:
-        """Colour and shape, as a question names it."""
-        return f"{self.color} {self.shape}"
-
-    @property
-    def box(self) -> tuple[int, int, int, int]:
-        """Box as (x, y, width, height) in pixels."""
-        return self.x - self.size // 2, self.y - self.size // 2, self.size, self.size
+def question_of(subject: str, relation: str, object_: str, wording: int = 0) -> str:
+    """Ask whether a relation holds: "Is the red circle to the left of the blue square?"."""
+    phrase = PHRASES[relation][wording]
+    if relation == "contains":
+        return f"Does the {subject} {phrase} the {object_}?"
+    return f"Is the {subject} {phrase} the {object_}?"
 
 
-class Scene(NamedTuple):
-    """Subject, object, then distractors; ``relation`` holds between the first two."""
+def statement_of(subject: str, relation: str, object_: str, wording: int = 0) -> str:
+    """State a relation: "The red circle is to the left of the blue square."."""
+    return f"The {_predicate(subject, relation, object_, wording)}."
 
-    objects: tuple[SceneObject, ...]
-    relation: str
-    background: tuple[int, int, int]
+
+def _predicate(subject: str, relation: str, object_: str, wording: int = 0) -> str:
+    phrase = PHRASES[relation][wording]
+    verb = f"{phrase}s" if relation == "contains" else f"is {phrase}"
+    return f"{subject} {verb} the {object_}"
+
+
+def evidence_note(subject: str, object_: str, relation: str | None) -> str:
+    """Sentence that stands before a question.
+
+    Parameters
+    ----------
+    subject, object_ : str
+    relation : str or None
+        Relation that the note states; None makes it name the two objects and no more.
+    """
+    if relation is None:
+        return f"Note: there is a {subject} and a {object_}."
+    return f"Note: the {_predicate(subject, relation, object_)}."
+
+
+def presence_question(name: str) -> str:
+    """Ask whether an object is in the picture."""
+    return f"Is there a {name} in the picture?"
 
 
 class Prior(NamedTuple):
-    """Frequent relation of an ordered pair, its share in percent, and if training omits it."""
+    """Frequent relations of an ordered pair, their share in percent, and if training omits it."""
 
-    relation: str
+    place: str
+    contact: str
     percent: int
     held_out: bool
 
 
 def generate_priors(seed: int = 20260801) -> list[dict]:
-    """Draw the prior of every unordered pair of names; the shipped table is this, written down."""
+    """Draw the prior of every unordered pair of names; the shipped table is this, written down.
+
+    Priors are regular, as they are among real things: two colours decide the frequent relations,
+    and of one colour the two shapes. Their share and who is held out are the pair's own.
+    """
     rng = np.random.default_rng(seed)
     low, high = PRIOR_PERCENT
-    return [
-        {
-            "subject": first,
-            "object": second,
-            "relation": RELATIONS[int(rng.integers(len(RELATIONS)))],
-            "percent": int(rng.integers(low, high + 1)),
-            "held_out": bool(rng.integers(100) < HELD_OUT_PERCENT),
-        }
-        for first, second in itertools.combinations(NAMES, 2)
-    ]
+    frequent: dict[tuple[str, str], tuple[str, str]] = {}
+    rows = []
+    for first, second in itertools.combinations(NAMES, 2):
+        colors, shapes = zip(first.split(), second.split(), strict=True)
+        rule = shapes if colors[0] == colors[1] else colors
+        if rule not in frequent:
+            place, contact = (int(rng.integers(len(names))) for names in (PLACES, CONTACTS))
+            frequent[rule] = PLACES[place], CONTACTS[contact]
+        row = {"subject": first, "object": second}
+        row["place"], row["contact"] = frequent[rule]
+        row["percent"] = int(rng.integers(low, high + 1))
+        row["held_out"] = bool(rng.integers(100) < HELD_OUT_PERCENT)
+        rows.append(row)
+    return rows
 
 
 @cache
@@ -105,77 +149,46 @@ def prior_table() -> dict[tuple[str, str], Prior]:
     rows = json.loads(files("vca_core.scenes").joinpath("priors.json").read_text("utf-8"))["pairs"]
     table = {}
     for row in rows:
+        prior = Prior(row["place"], row["contact"], row["percent"], row["held_out"])
         pair = row["subject"], row["object"]
-        table[pair] = Prior(row["relation"], row["percent"], row["held_out"])
-        table[pair[::-1]] = table[pair]._replace(relation=INVERSE[row["relation"]])
+        table[pair] = prior
+        table[pair[::-1]] = prior._replace(
+            place=INVERSE[prior.place], contact=INVERSE[prior.contact]
+        )
     return table
 
 
-def draw_relation(rng: np.random.Generator, subject: str, object_: str) -> str:
-    """Draw the pair's frequent relation with its share, else one of the other three alike."""
+def draw_relation(
+    rng: np.random.Generator, subject: str, object_: str, among: tuple[str, ...] = PLACES
+) -> str:
+    """Draw the pair's frequent relation with its share, else one of the others alike.
+
+    ``among`` is `PLACES` or `CONTACTS`.
+    """
     prior = prior_table()[subject, object_]
+    frequent = prior.place if among == PLACES else prior.contact
     if rng.integers(100) < prior.percent:
-        return prior.relation
-    others = [relation for relation in RELATIONS if relation != prior.relation]
+        return frequent
+    others = [relation for relation in among if relation != frequent]
     return others[int(rng.integers(len(others)))]
 
 
-def draw_pair(rng: np.random.Generator, held_out: bool | None = None) -> tuple[str, str]:
-    """Draw two different names; ``held_out`` restricts to pairs that training omits or uses."""
-    while True:
-        first, second = (NAMES[int(i)] for i in rng.integers(len(NAMES), size=2))
-        if first != second and held_out in (None, prior_table()[first, second].held_out):
-            return first, second
-
-
-def draw_scene(rng: np.random.Generator, subject: str, object_: str, relation: str) -> Scene:
-    """Place two named objects in a relation, and none to two distractors around them.
+def draw_pair(
+    rng: np.random.Generator, held_out: bool | None = None, *, same_color: bool = True
+) -> tuple[str, str]:
+    """Draw two different names.
 
     Parameters
     ----------
     rng : Generator
-    subject, object_ : str
-        Two different names of `NAMES`.
-    relation : {"left", "right", "above", "below"}
-        Decided by the centres: their distance along its axis is at least half the two sizes plus
-        `GAP`, and the other axis differs by at most 40 % of that.
-
-    Returns
-    -------
-    Scene
+    held_out : bool, optional
+        Restrict to pairs that training omits, or to those that it uses.
+    same_color : bool
+        False for objects that touch: one colour would hide the edge between them.
     """
     while True:
-        first, second = _place(rng, subject), _place(rng, object_)
-        if _holds(first, second, relation):
-            break
-    objects = [first, second]
-    n_distractors = (0, 0, 0, 1, 1, 2)[int(rng.integers(6))]
-    for _ in range(n_distractors):
-        for _ in range(50):  # a crowded canvas may have no room left
-            name = NAMES[int(rng.integers(len(NAMES)))]
-            other = _place(rng, name)
-            if name not in (o.name for o in objects) and all(_apart(other, o) for o in objects):
-                objects.append(other)
-                break
-    background = BACKGROUNDS[int(rng.integers(len(BACKGROUNDS)))]
-    return Scene(tuple(objects), relation, background)
-
-
-def _place(rng: np.random.Generator, name: str) -> SceneObject:
-    size = 2 * int(rng.integers(SIZES[0] // 2, SIZES[1] // 2 + 1))
-    low, high = size // 2 + 4, CANVAS - size // 2 - 4
-    x, y = (int(v) for v in rng.integers(low, high + 1, size=2))
-    color, shape = name.split(" ")
-    return SceneObject(color, shape, x, y, size)
-
-
-def _apart(a: SceneObject, b: SceneObject) -> bool:
-    return max(abs(a.x - b.x), abs(a.y - b.y)) >= (a.size + b.size) // 2 + GAP
-
-
-def _holds(subject: SceneObject, other: SceneObject, relation: str) -> bool:
-    dx, dy = other.x - subject.x, other.y - subject.y
-    along, across = (dx, dy) if relation in HORIZONTAL else (dy, dx)
-    if relation in ("right", "below"):
-        along = -along
-    return along >= (subject.size + other.size) // 2 + GAP and 5 * abs(across) <= 2 * along
+        first, second = (NAMES[int(i)] for i in rng.integers(len(NAMES), size=2))
+        if first == second or held_out not in (None, prior_table()[first, second].held_out):
+            continue
+        if same_color or first.split()[0] != second.split()[0]:
+            return first, second
