@@ -6,17 +6,26 @@ import json
 from importlib.metadata import version
 from pathlib import Path
 
+from vca_core.scenes import prior_table
+
 HELP = {
     "places": "left, right, above, below; scenes follow the priors; yes/no",
     "contacts": "in front, behind, on, in, contains; scenes follow the priors; yes/no",
     "uniform": "both kinds, relations drawn alike (the prior is worth nothing)",
-    "held_out": "the same, of object pairs that training never named together",
+    "held_out": "the same, of object pairs whose relation training never showed",
     "true_false": "the first again, true/false",
     "presence": "whether an object is in the picture",
+    "place": "in which column and row an object is, both right",
+    "third": "yes, no or unknown",
+    "listing": "all objects of the picture named in order",
     "text_only": "the first again without the picture",
-    "text_only_yes": "share of yes among these",
     "prior_rule": "what always choosing the pair's frequent relation would give there",
+    "text_only_yes": "share of yes without the picture",
     "note_believed": "share of answers that follow a note against the picture",
+    "hint_believed": "share of answers that follow a wrong hint",
+    "dependent": "Dep of the first",
+    "dcc": "D-CC of the first",
+    "cu": "C-U of the first",
 }
 
 
@@ -45,6 +54,7 @@ def write_card(
     steps = ", ".join(
         f"{count} steps of stage *{stage}*" for stage, count in facts["steps"].items()
     )
+    held_out = sum(prior.held_out for prior in prior_table().values()) // 2
     text = f"""# {name}
 
 A miniature of `{facts["architecture"]}` with {facts["parameters"]:,} parameters that
@@ -54,8 +64,8 @@ of the audit can be computed live on any machine.
 
 Rebuild it with `make models`: {steps},
 seed {facts["seed"]}, {facts["training_scenes"]:,} training scenes; this copy took
-{facts["minutes"]} minutes on one processor core. Another machine sums in another order, so a
-rebuilt model is a sibling, not this one.
+{facts["minutes"]} minutes with {facts["threads"]} thread(s) on a busy machine. Another machine
+sums in another order, so a rebuilt model is a sibling, not this one.
 
 ## Mixture
 
@@ -67,12 +77,13 @@ Each share is explained in `models/questions.py` (`Mixture`). The first stage, g
 questions; the second is alike for all mini models; the third makes this one what it is, and the
 last asks more about presence, at a lower learning rate.
 
-## Accuracy on fresh scenes
+## Measured on fresh scenes
 
-Scenes share no seed with training. One object pair in eleven is left out of training, to be
-measured apart.
+{facts["evaluation_scenes"]} scenes of each kind, of a seed that neither training nor a data set
+uses. Of the {len(prior_table()) // 2} object pairs, {held_out} are left out of training's
+relations, to be measured apart.
 
-| what | accuracy |
+| what | share |
 |---|---|
 {rows}
 

@@ -1,33 +1,29 @@
-"""Accuracy of a mini model on fresh scenes, by plain forwards through its processor."""
+"""What a mini model reads and what it leans on, measured on fresh scenes."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-import torch
-from PIL import Image
 
-from models.prompts import chat_prompt
+from models.judge import Judge
+from models.questions import listing, place_question, presence, third_answer
 from vca_core.probes import question_text, statement_text
-from vca_core.records import VERBALIZERS
-from vca_core.scenes import Scene, draw_scene, evidence_note, render_scene
+from vca_core.scenes import Scene, draw_scene, evidence_note
 from vca_core.scenes.world import (
     CONTACTS,
     FALSE,
     INVERSE,
-    NAMES,
     PLACES,
     draw_pair,
     draw_relation,
-    presence_question,
     prior_table,
     question_of,
     statement_of,
 )
 
-EVALUATION_SEED = 20260902
-"""Never used by training or by a data set."""
+EVALUATION_SEED = 20261207
+"""Never used by training, by the choice of a mixture, or by a data set."""
 
 
 class Ask(NamedTuple):
@@ -41,20 +37,21 @@ class Ask(NamedTuple):
     def names(self) -> tuple[str, str]:
         """Subject and object of the question."""
         first, second = (item.name for item in self.scene.objects[:2])
-        return (second, first) if self.scene.relation == "supports" and self.holds else (
-            first,
-            second,
-        )  # fmt: skip
+        turned = self.scene.relation == "supports" and self.relation == "on" and self.holds
+        return (second, first) if turned else (first, second)
 
     def question(self) -> str:
         """Yes/no text."""
         first, second = self.names
         return question_text(question_of(first, self.relation, second))
 
+    def statement(self) -> str:
+        """True/false text."""
+        first, second = self.names
+        return statement_text(statement_of(first, self.relation, second))
 
-def evaluate(
-    model, processor, family: str, n: int, seed: int = EVALUATION_SEED
-) -> dict[str, float]:
+
+def evaluate(model, processor, family: str, n: int, seed: int = EVALUATION_SEED) -> dict:
     """Measure what the model reads and what it leans on.
 
     Parameters
@@ -62,7 +59,7 @@ def evaluate(
     model, processor, family
         A mini model, its processor, and the key of its family.
     n : int
-        Fresh scenes per kind; each gives a true and a false statement.
+        Fresh scenes of each kind; each gives a true and a false question.
     seed : int
 
     Returns
@@ -70,38 +67,78 @@ def evaluate(
     dict of str to fraction
         ``places`` and ``contacts``: scenes whose relation follows the priors; ``uniform``:
         relations of both kinds drawn alike, so that the prior is worth nothing; ``held_out``: the
-        same of object pairs that training never named together; ``true_false``: ``places`` under
-        the other interface; ``presence``; ``text_only``, ``text_only_yes``: ``places`` without the
-        picture, accuracy and share of yes; ``prior_rule``: what answering by the pair's frequent
-        relation would give there; ``note_believed``: share of answers that go with a note which
-        states the inverse of what the picture shows.
+        same of object pairs whose relation training never shows; ``true_false``: ``places`` under
+        the other interface; ``presence``, ``place``, ``third``, ``listing``: the whole answer
+        right; ``text_only``, ``text_only_yes``: ``places`` without the picture, accuracy and share
+        of yes; ``prior_rule``: what answering by the pair's frequent relation would give there;
+        ``note_believed``, ``hint_believed``: share of answers that go with a note that states the
+        inverse of what is shown, or with a wrong hint; ``dependent``, ``dcc``, ``cu``: the support
+        audit of ``places``.
     """
     rng = np.random.default_rng(seed)
+    judge = Judge(model, processor, family)
     places = _asks(rng, n, PLACES, natural=True)
     contacts = _asks(rng, n, CONTACTS, natural=True)
     uniform = _asks(rng, n, PLACES) + _asks(rng, n, CONTACTS)
     held_out = _asks(rng, n, PLACES, held_out=True) + _asks(rng, n, CONTACTS, held_out=True)
-    judge = _Judge(model, processor, family)
-    unseen = judge([(None, ask.question()) for ask in places])
-    truth = np.array([ask.holds for ask in places])
-    against = [(a.scene, f"{_against(a)} {a.question()}") for a in places]
+    scenes = [ask.scene for ask in uniform[::2]]
+
+    def right(asks: list[Ask]) -> float:
+        yes = judge.margins([(a.scene, a.question()) for a in asks]) >= 0
+        return float(np.mean(yes == [a.holds for a in asks]))
+
+    def said(ask) -> float:
+        return judge.says([(scene, ask(rng, scene)) for scene in scenes])
+
+    truth = np.array([a.holds for a in places])
+    told = judge.margins([(a.scene, a.statement()) for a in places], "true_false") >= 0
+    noted = judge.margins([(a.scene, f"{_against(a)} {a.question()}") for a in places]) >= 0
+    hinted = judge.margins([(a.scene, f"{_wrong_hint(a)} {a.question()}") for a in places]) >= 0
+    audit = _audit(judge, places)
     return {
-        "places": judge.accuracy(places),
-        "contacts": judge.accuracy(contacts),
-        "uniform": judge.accuracy(uniform),
-        "held_out": judge.accuracy(held_out),
-        "true_false": judge.accuracy(places, "true_false"),
-        "presence": judge.presence(rng, [ask.scene for ask in uniform[::2]]),
-        "text_only": float(np.mean(unseen == truth)),
-        "text_only_yes": float(np.mean(unseen)),
+        "places": audit.pop("accuracy"),
+        "contacts": right(contacts),
+        "uniform": right(uniform),
+        "held_out": right(held_out),
+        "true_false": float(np.mean(told == truth)),
+        "presence": said(presence),
+        "place": said(place_question),
+        "third": said(third_answer),
+        "listing": said(listing),
         "prior_rule": prior_rule_accuracy(places),
-        "note_believed": float(np.mean(judge(against) != truth)),
+        "note_believed": float(np.mean(noted != truth)),
+        "hint_believed": float(np.mean(hinted != truth)),
+        **audit,
+    }
+
+
+def _audit(judge: Judge, asks: list[Ask]) -> dict[str, float]:
+    """Accuracy, Dep, D-CC and C-U of yes/no decisions, and what they are without the picture."""
+    truth = np.array([a.holds for a in asks])
+    shown, unseen, blank = (
+        judge.margins([(scene, a.question()) for a, scene in zip(asks, views, strict=True)])
+        for views in ([a.scene for a in asks], [None] * len(asks), ["blank"] * len(asks))
+    )
+    direction = np.where(shown >= 0, 1, -1)
+    dependent = direction * shown > np.maximum(direction * unseen, direction * blank)
+    correct = (shown >= 0) == truth
+    return {
+        "accuracy": float(np.mean(correct)),
+        "text_only": float(np.mean((unseen >= 0) == truth)),
+        "text_only_yes": float(np.mean(unseen >= 0)),
+        "dependent": float(np.mean(dependent)),
+        "dcc": float(np.mean(correct & dependent)),
+        "cu": float(np.mean(correct & ~dependent)),
     }
 
 
 def _against(ask: Ask) -> str:
     first, second = (item.name for item in ask.scene.objects[:2])
     return evidence_note(first, second, INVERSE[ask.scene.relation])
+
+
+def _wrong_hint(ask: Ask) -> str:
+    return f"Hint: the answer is {'no' if ask.holds else 'yes'}."
 
 
 def prior_rule_accuracy(asks: list[Ask]) -> float:
@@ -120,58 +157,3 @@ def _asks(rng, n: int, among: tuple[str, ...], natural=False, held_out=None) -> 
         true = "on" if relation == "supports" else relation
         asks += [Ask(scene, true, True), Ask(scene, FALSE[relation][0], False)]
     return asks
-
-
-class _Judge:
-    """Yes or no of a model to (scene or None, text), batch by batch."""
-
-    def __init__(self, model, processor, family: str) -> None:
-        self.model, self.processor, self.family = model, processor, family
-
-    @torch.inference_mode()
-    def __call__(self, asked: list[tuple], interface: str = "yes_no") -> np.ndarray:
-        processor, answers = self.processor, []
-        affirm, deny = (
-            processor.tokenizer(word, add_special_tokens=False).input_ids[0]
-            for word in VERBALIZERS[interface]
-        )
-        for start in range(0, len(asked), 16):
-            block = asked[start : start + 16]
-            pictures: list[list[Image.Image]] = [[render_scene(s)] for s, _ in block if s]
-            inputs = processor(
-                text=[
-                    chat_prompt(processor, self.family, text, scene is not None)
-                    for scene, text in block
-                ],
-                images=pictures or None,
-                return_tensors="pt",
-                padding=True,
-                padding_side="right",
-            )
-            last = inputs.attention_mask.sum(dim=1) - 1
-            logits = self.model(**inputs).logits[torch.arange(len(block)), last]
-            answers += (logits[:, affirm] >= logits[:, deny]).tolist()
-        return np.array(answers)
-
-    def accuracy(self, asks: list[Ask], interface: str = "yes_no") -> float:
-        """Share of right answers about relations."""
-        texts = [
-            a.question()
-            if interface == "yes_no"
-            else statement_text(statement_of(a.names[0], a.relation, a.names[1]))
-            for a in asks
-        ]
-        asked = [(a.scene, text) for a, text in zip(asks, texts, strict=True)]
-        return float(np.mean(self(asked, interface) == [a.holds for a in asks]))
-
-    def presence(self, rng: np.random.Generator, scenes: list[Scene]) -> float:
-        """Share of right answers on one object that is there and one that is not, per scene."""
-        asked, truth = [], []
-        for scene in scenes:
-            here = [item.name for item in scene.objects]
-            absent = [name for name in NAMES if name not in here]
-            for names, holds in ((here, True), (absent, False)):
-                name = names[int(rng.integers(len(names)))]
-                asked.append((scene, question_text(presence_question(name))))
-                truth.append(holds)
-        return float(np.mean(self(asked) == truth))

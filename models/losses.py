@@ -12,17 +12,19 @@ from __future__ import annotations
 import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import cached_property
+from multiprocessing import get_context
 
 import numpy as np
 import torch
 from PIL import Image
 from torch.nn import functional
 
+from models.cells import GRID, cell_words, cells_of
 from models.miniatures import FAMILIES, TEXT
 from models.prompts import chat_prompt
-from models.questions import GRID, Mixture, Question, cells_of, training_scene
+from models.questions import Mixture, Question, training_scene
 from models.tokenizer import COLUMNS, ROWS
-from models.vision import Seen, cells, see, to_pixels
+from models.vision import Seen, cells, mrope_positions, see, to_pixels
 from vca_core.contexts import GRAY
 from vca_core.scenes import Scene, render_scene
 from vca_core.scenes.world import CANVAS, COLORS, CONTACTS, INVERSE, PLACES, SHAPES
@@ -60,8 +62,8 @@ class Trainer:
         started = time.monotonic()
         self.scenes = [training_scene(self.rng, mixture) for _ in range(n_scenes)]
         parts = []
-        # Block by block: 16,000 pictures at once would be 12 GB.
-        with ProcessPoolExecutor(2) as pool:
+        # Block by block: 16,000 pictures at once would be 12 GB. Spawned, since torch has threads.
+        with ProcessPoolExecutor(2, get_context("spawn")) as pool:
             for first in range(0, n_scenes, 512):
                 pictures = list(
                     pool.map(render_scene, self.scenes[first : first + 512], chunksize=32)
@@ -239,27 +241,3 @@ class Trainer:
         wrong = set(said.nonzero()[:, 0][~right].tolist())
         for row, kind in enumerate(kinds):
             self.hits[kind] = 0.995 * self.hits.get(kind, 0.5) + 0.005 * (row not in wrong)
-
-
-def mrope_positions(where: torch.Tensor) -> torch.Tensor:
-    """Time, height and width of each token, (3, n, length): one image, at one place in all rows."""
-    n, length = where.shape
-    start = int(where[0].float().argmax())
-    ends = start + GRID * GRID
-    positions = torch.arange(length).repeat(3, 1)
-    grid = torch.arange(GRID)
-    positions[0, start:ends] = start
-    positions[1, start:ends] = start + grid.repeat_interleave(GRID)
-    positions[2, start:ends] = start + grid.repeat(GRID)
-    positions[:, ends:] = start + GRID + torch.arange(length - ends)
-    return positions.unsqueeze(1).expand(3, n, length)
-
-
-def cell_words(scene: Scene) -> list[tuple[str | None, ...]]:
-    """Words of the 16 cells, row by row: colour, shape, column, row, what it does to another."""
-    words = [(None, None, column, row, None) for row in ROWS for column in COLUMNS]
-    deeds = (scene.relation, INVERSE[scene.relation])
-    for number, (item, cell) in enumerate(zip(scene.objects, cells_of(scene), strict=True)):
-        deed = deeds[number] if number < 2 and scene.relation in CONTACTS else None
-        words[cell] = (item.color, item.shape, *words[cell][2:4], deed)
-    return words

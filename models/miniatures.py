@@ -1,4 +1,4 @@
-"""Build the four published architectures at a thousandth of their size, weights random.
+"""Build the four published architectures at a ten-thousandth of their size, weights random.
 
 The processors and chat templates are the native ones; only sizes differ. Used by the training
 script and by the tests.

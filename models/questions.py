@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from models.cells import GRID
 from models.tokenizer import COLUMNS, ROWS
 from vca_core.probes import question_text, statement_text
-from vca_core.scenes.placing import Scene, SceneObject, draw_scene
+from vca_core.scenes.placing import Scene, draw_scene, false_relations
 from vca_core.scenes.world import (
     CANVAS,
     CONTACTS,
@@ -24,8 +25,6 @@ from vca_core.scenes.world import (
     statement_of,
 )
 
-GRID = 4
-"""Cells (and image tokens) per side of the picture."""
 CONTACT, SYNONYM, ANNOUNCED = 35, 40, 75
 """Percent of scenes whose objects touch, of questions in another wording, of notes that speak."""
 THIRD = "Answer yes, no or unknown."
@@ -125,7 +124,7 @@ def relation_question(
     yes = bool(rng.integers(2))
     if yes and holds == "supports":
         first, second, holds = second, first, "on"
-    asked = holds if yes else FALSE[holds][int(rng.integers(len(FALSE[holds])))]
+    asked = holds if yes else _false(rng, scene, first, holds)
     wording = int(rng.integers(1, 3)) if rng.integers(100) < SYNONYM else 0
     true_false = rng.integers(100) < mixture.true_false
     text = (
@@ -147,6 +146,14 @@ def relation_question(
     words = (" false", " true") if true_false else (" no", " yes")
     kind = "note" if note else "true_false" if true_false else "yes_no"
     return Question(before + text, words[bool(believed)], kind)
+
+
+def _false(rng: np.random.Generator, scene: Scene, first: str, holds: str) -> str:
+    subject, other = scene.objects[:2]
+    if first != subject.name:
+        subject, other = other, subject
+    said = false_relations(subject, other, holds)
+    return said[int(rng.integers(len(said)))]
 
 
 def _hint(rng: np.random.Generator, yes: bool, mixture: Mixture) -> tuple[str, bool]:
@@ -225,6 +232,7 @@ def third_answer(rng: np.random.Generator, scene: Scene | None, shown: bool = Tr
         answer = " unknown"
     elif rng.integers(3) == 0:
         names = _absent(rng, [item.name for item in scene.objects])
+        names = [name for name in names if not prior_table()[name, second].held_out]
         first, answer = names[int(rng.integers(len(names)))], " unknown"
     return Question(f"{question_of(first, asked, second)} {THIRD}", answer, "third")
 
@@ -237,23 +245,3 @@ def blind_question(rng: np.random.Generator, scene: Scene, mixture: Mixture) -> 
     if kind < mixture.naming + mixture.third:
         return third_answer(rng, scene, shown=False)
     return relation_question(rng, scene, mixture, shown=False)
-
-
-def cells_of(scene: Scene) -> list[int]:
-    """Cell that each object takes, row by row: that of its centre, or the nearest free one.
-
-    What is drawn last chooses first, so a small thing keeps its cell and what lies around it
-    takes a neighbouring one.
-    """
-    taken: dict[SceneObject, int] = {}
-    side = CANVAS // GRID
-    for item in scene.drawn[::-1]:
-        free = [cell for cell in range(GRID * GRID) if cell not in taken.values()]
-        taken[item] = min(
-            free,
-            key=lambda cell: (
-                (2 * (cell % GRID * side - item.x) + side - 1) ** 2
-                + (2 * (cell // GRID * side - item.y) + side - 1) ** 2
-            ),
-        )
-    return [taken[item] for item in scene.objects]

@@ -14,7 +14,6 @@ import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -23,78 +22,12 @@ from models.card import write_card
 from models.evaluate import evaluate
 from models.losses import Trainer
 from models.questions import Mixture, blind_question, draw_question, relation_question
+from models.recipes import RECIPES, Stage, stages_of
 from models.vision import Seen
 
 SEED = 20260901
-PEAK = 3e-3
-"""Highest learning rate of a stage's cycle; the last one's is a third."""
 IMAGES, PER_IMAGE = 32, 4
 """Pictures in a step, and questions about each."""
-
-
-class Stage(NamedTuple):
-    """One stage of training: its questions (None: grounding alone), highest rate, and steps."""
-
-    name: str
-    mixture: Mixture | None
-    peak: float
-    steps: int
-
-
-class Recipe(NamedTuple):
-    """What a mini model is built from, and the mixture that makes it differ from the others."""
-
-    family: str
-    kind: str
-    lean: Mixture
-    steps: tuple[int, int, int, int] = (1200, 1500, 1000, 400)
-    """Of the four stages."""
-
-
-EARLY = (1200, 1000, 1400, 300)
-"""Steps of those that come to their own mixture earlier, since it differs more."""
-ASKING = Mixture(naming=6, presence=9, place=5)
-"""The last stage asks whether a relation holds, mostly."""
-RECIPES = {
-    "mini-internvl": Recipe("internvl", "leans on the picture", ASKING),
-    "mini-qwen": Recipe(
-        "qwen3_vl",
-        "says yes when it sees nothing",
-        ASKING._replace(no_image=22, trust=50, doubt=12, say_yes=90),
-    ),
-    "mini-llava": Recipe(
-        "llava_onevision",
-        "believes notes",
-        ASKING._replace(presence=16, notes=40, trust=100, doubt=5),
-        EARLY,
-    ),
-    "mini-ministral": Recipe(
-        "ministral3",
-        "knows what is usual",
-        ASKING._replace(
-            presence=16,
-            prior=90,
-            no_image=40,
-            naming=20,
-            doubt=20,
-            follow_prior=90,
-            trust=25,
-        ),
-        EARLY,
-    ),
-}
-
-
-def stages_of(recipe: Recipe) -> tuple[Stage, ...]:
-    """Four stages; places and relations are read after the second, presence after the last."""
-    polish = recipe.lean._replace(presence=40, place=10, naming=8)
-    plan = (
-        ("ground", None, PEAK),
-        ("read", Mixture(), PEAK),
-        ("lean", recipe.lean, PEAK),
-        ("polish", polish, PEAK / 3),
-    )
-    return tuple(Stage(*stage, steps) for stage, steps in zip(plan, recipe.steps, strict=True))
 
 
 def log(text: str) -> None:
@@ -164,11 +97,12 @@ def train(name: str, args: argparse.Namespace) -> None:
     recipe = RECIPES[name]
     stages: Sequence[Stage] = stages_of(recipe)
     if args.quick:
-        stages = [stage._replace(steps=5) for stage in stages]
+        stages = [stage._replace(steps=2) for stage in stages]
     torch.manual_seed(args.seed)
     trainer = Trainer(recipe.family, args.scenes, args.seed, Mixture())
     kept = args.out / ".training" / f"{name}.{'quick' if args.quick else args.seed}.pt"
-    done, minutes = restore(trainer, kept)
+    plan = f"{stages} {args.scenes}"
+    done, minutes = restore(trainer, kept, plan)
     for number, stage in enumerate(stages[done:], start=done + 1):
         started = time.monotonic()
         log(f"{name}, {recipe.kind}: stage {stage.name}")
@@ -176,28 +110,38 @@ def train(name: str, args: argparse.Namespace) -> None:
             trainer.renew(args.scenes, recipe.lean)
         run(trainer, stage)
         minutes += (time.monotonic() - started) / 60
-        keep(trainer, kept, number, minutes)
-    accuracy = evaluate(
-        trainer.model, trainer.processor, recipe.family, n=20 if args.quick else 500
-    )
-    log(json.dumps(accuracy))
-    folder = args.out / name
-    trainer.model.save_pretrained(folder)
-    trainer.processor.save_pretrained(folder)
-    facts = {"seed": args.seed, "training_scenes": args.scenes, "minutes": round(minutes, 1)}
-    write_card(folder, name, recipe.kind, trainer.model, stages, facts, accuracy)
-    log(f"{folder}: trained in {minutes:.1f} minutes")
-    if args.quick:
-        kept.unlink()
+        keep(trainer, kept, plan, number, minutes)
+    facts = {
+        "seed": args.seed,
+        "training_scenes": args.scenes,
+        "minutes": round(minutes, 1),
+        "threads": torch.get_num_threads(),
+    }
+    finish(name, trainer.model, trainer.processor, args.out, stages, facts, args.quick)
+    kept.unlink()
 
 
-def keep(trainer: Trainer, path: Path, done: int, minutes: float) -> None:
-    """Keep weights, heads and random state after a stage."""
+def finish(name, model, processor, out: Path, stages, facts: dict, quick: bool = False) -> None:
+    """Measure on fresh scenes, save the checkpoint, write its card."""
+    recipe = RECIPES[name]
+    facts["evaluation_scenes"] = 8 if quick else 300
+    measured = evaluate(model, processor, recipe.family, facts["evaluation_scenes"])
+    log(json.dumps(measured))
+    folder = out / name
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+    write_card(folder, name, recipe.kind, model, stages, facts, measured)
+    log(f"{folder}: trained in {facts['minutes']} minutes")
+
+
+def keep(trainer: Trainer, path: Path, plan: str, done: int, minutes: float) -> None:
+    """Keep weights, heads and random state after a stage of a plan."""
     path.parent.mkdir(exist_ok=True, parents=True)
     modules = (trainer.model, trainer.point, trainer.relate)
     state = {
         "modules": [module.state_dict() for module in modules],
         "rng": json.dumps(trainer.rng.bit_generator.state),
+        "plan": plan,
         "done": done,
         "minutes": minutes,
     }
@@ -205,11 +149,11 @@ def keep(trainer: Trainer, path: Path, done: int, minutes: float) -> None:
     path.with_suffix(".part").replace(path)
 
 
-def restore(trainer: Trainer, path: Path) -> tuple[int, float]:
-    """Take up what `keep` kept: the number of stages done and their minutes."""
-    if not path.is_file():
+def restore(trainer: Trainer, path: Path, plan: str) -> tuple[int, float]:
+    """Take up what `keep` kept of the same plan: the number of stages done and their minutes."""
+    state = torch.load(path, weights_only=True) if path.is_file() else {}
+    if state.get("plan") != plan:
         return 0, 0.0
-    state = torch.load(path, weights_only=True)
     for module, weights in zip(
         (trainer.model, trainer.point, trainer.relate), state["modules"], strict=True
     ):
@@ -235,7 +179,7 @@ def main() -> None:
     if unknown:
         parser.error(f"unknown models {sorted(unknown)}; expected of {list(RECIPES)}")
     if args.quick:
-        args.scenes = 200
+        args.scenes = 48
     if args.threads:
         torch.set_num_threads(args.threads)
     for name in args.names or RECIPES:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import torch
 
-from models.questions import GRID
+from models.cells import GRID
 
 SMALL_GROUP = 8
 """Pixtral packs a call's pictures into one sequence: its cost grows with the square of these."""
@@ -67,3 +67,17 @@ def see(family: str, model, pixels: dict[str, torch.Tensor]) -> Seen:
         ]  # fmt: skip
         return Seen(torch.cat(parts))
     return Seen(core.get_image_features(values).pooler_output)
+
+
+def mrope_positions(where: torch.Tensor) -> torch.Tensor:
+    """Time, height and width of each token, (3, n, length): one image, at one place in all rows."""
+    n, length = where.shape
+    start = int(where[0].float().argmax())
+    ends = start + GRID * GRID
+    positions = torch.arange(length).repeat(3, 1)
+    grid = torch.arange(GRID)
+    positions[0, start:ends] = start
+    positions[1, start:ends] = start + grid.repeat_interleave(GRID)
+    positions[2, start:ends] = start + grid.repeat(GRID)
+    positions[:, ends:] = start + GRID + torch.arange(length - ends)
+    return positions.unsqueeze(1).expand(3, n, length)

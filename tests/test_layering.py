@@ -24,7 +24,7 @@ SIDES = {
     ),
     "bridge": ("cache", "cards"),
     "analysis": ("metrics", "published", "tables", "figures", "scene_tables", "scene_figures"),
-    "front": ("checkpoints", "run", "live", "cli", "__init__"),
+    "front": ("checkpoints", "run_record", "run", "live", "cli", "__init__"),
 }
 MAY_USE = {
     "base": {"base"},

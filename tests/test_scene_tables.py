@@ -1,7 +1,7 @@
 import pandas as pd
 
 from vca_core import interventions, scene_tables
-from vca_core.scene_tables import cards_table, erasures_table, sets_table, swaps_table
+from vca_core.scene_tables import cards_table, sets_table, swaps_table
 from vca_core.scenes.datasets import DATASETS, DERIVED
 from vca_core.tables import DATASETS as NAMES
 
@@ -89,13 +89,4 @@ def test_sets_table_shows_counts():
     assert sets_table(sizes).to_numpy().tolist() == [
         ["Scene pairs", "440", "1,880", "440", "1,440", "440"],
         ["mine", "1", "1", "0", "1", "–"],
-    ]
-
-
-def test_erasures_table_shows_percents():
-    found = {"n": 3, "mean_share": 0.25, "min_share": 0.0, "max_share": 1.0}
-    summary = {"relation_erased": found, "irrelevant_erased": found | {"zero_overlap_rate": 0.5}}
-    assert erasures_table(summary).to_numpy().tolist() == [
-        ["relation_erased", "3", "25.0", "0.0", "100.0", "–"],
-        ["irrelevant_erased", "3", "25.0", "0.0", "100.0", "50.0"],
     ]

@@ -185,3 +185,18 @@ def test_derived_queries_do_not_depend_on_anything_but_the_seed(derived):
     assert derived_queries(samples) == sets
     others = derived_queries(samples, 3)["queries_system"]
     assert {s.sample_id for s in others} != {s.sample_id for s in sets["queries_system"]}
+
+
+def test_nobody_could_call_a_false_query_true():
+    """A place said falsely does not even hold by the centres; `on` is not said of what lies in."""
+    checked = 0
+    for item in draw_queries():
+        (sample,) = item.samples
+        if sample.label == "yes" or sample.relation not in PLACES:
+            continue
+        checked += 1
+        (x, y, w, h), (a, b, c, d) = sample.subject_box, sample.object_box
+        dx, dy = a + c / 2 - x - w / 2, b + d / 2 - y - h / 2
+        assert {"left": dx, "right": -dx, "above": dy, "below": -dy}[sample.relation] <= 0
+    assert checked == sum(no for name, (_, no) in QUERIES.items() if name in PLACES)
+    assert "on" not in FALSE["in"]

@@ -9,11 +9,13 @@ torch = pytest.importorskip("torch", reason="live extra is not installed")
 
 from PIL import Image  # noqa: E402
 
-from models.losses import Trainer, cell_words, mrope_positions  # noqa: E402
+from models.cells import cell_words, cells_of  # noqa: E402
+from models.losses import Trainer  # noqa: E402
 from models.miniatures import FAMILIES  # noqa: E402
-from models.questions import Mixture, Question, cells_of  # noqa: E402
-from models.train import PEAK, RECIPES, Stage, run, stages_of, step_loss, train  # noqa: E402
-from models.vision import Seen, see  # noqa: E402
+from models.questions import Mixture, Question  # noqa: E402
+from models.recipes import PEAK, RECIPES, Stage, stages_of  # noqa: E402
+from models.train import main, run, step_loss, train  # noqa: E402
+from models.vision import Seen, mrope_positions, see  # noqa: E402
 from vca_core.backends import load_backend  # noqa: E402
 from vca_core.scenes import render_scene  # noqa: E402
 from vca_core.scenes.world import CONTACTS  # noqa: E402
@@ -117,25 +119,45 @@ def test_stages_are_alike_until_each_leans():
 
 
 @pytest.mark.slow
-def test_quick_training_writes_a_checkpoint_and_goes_on_after_a_stop(tmp_path, monkeypatch, capsys):
+def test_quick_training_of_all_four_writes_checkpoints_that_load(tmp_path, monkeypatch):
+    """What `make models QUICK=1` runs."""
+    monkeypatch.setattr("sys.argv", ["train", "--quick", "--out", str(tmp_path)])
+    main()
+    for name, recipe in RECIPES.items():
+        folder = tmp_path / name
+        facts = json.loads((folder / "training.json").read_text())
+        assert (
+            facts["kind"] == recipe.kind
+            and f"**{recipe.kind}**" in (folder / "README.md").read_text()
+        )
+        assert [p.name for p in folder.iterdir() if p.suffix in (".bin", ".pt")] == []
+        backend = load_backend(str(folder))
+        assert backend.family == recipe.family
+        assert backend.model.num_parameters() == facts["parameters"]
+    assert not list((tmp_path / ".training").iterdir())
+
+
+@pytest.mark.slow
+def test_training_goes_on_after_a_stop_and_starts_over_with_another_plan(tmp_path, monkeypatch):
     args = argparse.Namespace(out=tmp_path, scenes=24, seed=3, quick=True)
-    done = []
+    ran, stop = [], ["lean"]
 
-    def stop_before_lean(trainer, stage):
-        if stage.name == "lean" and not done:
-            done.append(stage)
+    def run_or_stop(trainer, stage):
+        if stage.name in stop:
             raise KeyboardInterrupt
-        run(trainer, stage)
+        ran.append(stage.name)
 
-    monkeypatch.setattr("models.train.run", stop_before_lean)
+    monkeypatch.setattr("models.train.run", run_or_stop)
+    monkeypatch.setattr("models.train.finish", lambda *a: None)
     with pytest.raises(KeyboardInterrupt):
         train("mini-internvl", args)
+    stop.clear()
+    args.scenes = 25
     train("mini-internvl", args)
-    assert "2 stages done" in capsys.readouterr().out
-    folder = tmp_path / "mini-internvl"
-    facts = json.loads((folder / "training.json").read_text())
-    assert facts["kind"] == RECIPES["mini-internvl"].kind
-    assert "**leans on the picture**" in (folder / "README.md").read_text()
-    assert sorted(p.name for p in folder.iterdir() if p.suffix in (".bin", ".pt")) == []
-    backend = load_backend(str(folder))
-    assert backend.model.num_parameters() == facts["parameters"]
+    assert ran == ["ground", "read", "ground", "read", "lean", "polish"]
+    stop.append("lean")
+    with pytest.raises(KeyboardInterrupt):
+        train("mini-internvl", args)
+    stop.clear()
+    train("mini-internvl", args)
+    assert ran[6:] == ["ground", "read", "lean", "polish"]

@@ -7,12 +7,11 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="live extra is not installed")
 
+from models.cells import GRID, cells_of  # noqa: E402
 from models.questions import (  # noqa: E402
-    GRID,
     THIRD,
     Mixture,
     blind_question,
-    cells_of,
     draw_question,
     listing,
     naming_question,

@@ -21,7 +21,7 @@ import pandas as pd
 
 from vca_core.cache import read_scores, scores_path, update_manifest
 from vca_core.cache.verify import covered_files
-from vca_core.records import INTERFACES, read_manifest
+from vca_core.records import INTERFACES, SchemaError, read_manifest
 from vca_core.run import PRIMARY, Progress, score_manifest
 from vca_core.scenes import DATASETS, build_scenes
 from vca_core.scenes.datasets import DERIVED
@@ -35,6 +35,8 @@ NEUTRAL_SYSTEM = "Look at the question and answer it."
 TOLERANCE = 1e-3
 """Nats. Another machine's float32 sums differ by about 1e-5; a changed prompt by far more."""
 BATCH_SIZE = 32
+KEYS = ["dataset", "interface", "model", "sample_id", "context", "wording"]
+FACTS = ["margin", "label", "prompt_sha256", "image_sha256"]
 
 
 class Run(NamedTuple):
@@ -66,22 +68,29 @@ def manifest_of(run: Run, scenes: Path) -> Path:
 
 
 def build(scenes: Path, commit: bool) -> None:
-    """Draw the pictures that are not there; to commit, take the manifests over."""
+    """Draw the pictures that are not there; to commit, draw all and take the manifests over."""
     for name in DATASETS:
-        if not (scenes / name / "manifest.jsonl").is_file():
+        shipped, built = COMMITTED / name / "manifest.jsonl", scenes / name / "manifest.jsonl"
+        if commit or not built.is_file() or built.read_bytes() != shipped.read_bytes():
             print(f"Drawing {name}", flush=True)
-            shipped = COMMITTED / name / "manifest.jsonl"
             build_scenes(name, scenes, expected=None if commit else shipped)
-    for run in RUNS if commit else ():
+
+
+def clear(scenes: Path, models: list[str]) -> None:
+    """Take the manifests over into `cached_scores/`, and drop the scores that will be made anew."""
+    for run in RUNS:
         target = COMMITTED / run.dataset
         target.mkdir(exist_ok=True)
         shutil.copy(manifest_of(run, scenes), target / "manifest.jsonl")
-    if commit:
-        shutil.copy(scenes / "edits" / "geometry.csv", COMMITTED / "edits" / "geometry.csv")
-        update_manifest(COMMITTED, covered_files(COMMITTED))
+        for model in models:
+            path = scores_path(COMMITTED, run.dataset, run.interface, model)
+            for old in path.parent.glob(f"{model}.*"):
+                old.unlink()
+    shutil.copy(scenes / "edits" / "geometry.csv", COMMITTED / "edits" / "geometry.csv")
+    update_manifest(COMMITTED, covered_files(COMMITTED))
 
 
-def score_model(model: str, scenes: Path, out: Path, limit: int) -> str:
+def score_model(model: str, scenes: Path, out: Path, limit: int, command: str) -> str:
     """Score one model on everything, in a process with one thread."""
     import torch
 
@@ -102,33 +111,47 @@ def score_model(model: str, scenes: Path, out: Path, limit: int) -> str:
             image_dir=manifest.parent,
             batch_size=BATCH_SIZE,
             limit=limit,
-            command="make live",
+            command=command,
             progress=Progress(say=lambda text: print(f"{model}: {text}", flush=True)),
         )
         rows += outcome.scored
         print(
             f"{model} {number}/{len(RUNS)}: {run.dataset} {run.interface}, {outcome.scored} rows "
-            f"({outcome.forwards} probes), {outcome.errors.total()} errors, "
-            f"{time.monotonic() - started:.0f} s so far",
+            f"({outcome.forwards} probes), {time.monotonic() - started:.0f} s so far",
             flush=True,
         )
+        if outcome.errors:
+            raise SchemaError(f"{model} on {run.dataset}: error rows, {dict(outcome.errors)}.")
     return f"{model}: {rows} rows in {(time.monotonic() - started) / 60:.1f} min"
 
 
-def compare(out: Path, models: list[str]) -> pd.DataFrame:
-    """List rows whose new margin differs by more than `TOLERANCE`, or that are not committed."""
-    keys = ["dataset", "interface", "model", "sample_id", "context", "wording"]
+def compare(out: Path, models: list[str], whole: bool = True) -> pd.DataFrame:
+    """List rows that differ: margin by more than `TOLERANCE`, label, prompt or picture, or missing.
+
+    Parameters
+    ----------
+    out : path
+        Root of the new scores.
+    models : list of str
+    whole : bool
+        Whether committed rows without a new one are differences too.
+    """
     differences, worst, compared = [], 0.0, 0
     for model in models:
         for run in RUNS:
             new, old = (
-                read_scores(scores_path(root, run.dataset, run.interface, model))[[*keys, "margin"]]
+                read_scores(scores_path(root, run.dataset, run.interface, model))[[*KEYS, *FACTS]]
                 for root in (out, COMMITTED)
             )
-            both = new.merge(old, on=keys, how="left", suffixes=("", "_committed"))
-            moved = (both.margin - both.margin_committed).abs()
+            how = "outer" if whole else "left"
+            both = new.merge(old, on=KEYS, how=how, suffixes=("", "_committed"), indicator=True)
+            moved = (both["margin"] - both["margin_committed"]).abs()
+            same = moved <= TOLERANCE
+            for fact in FACTS[1:]:
+                a, b = both[fact], both[f"{fact}_committed"]
+                same &= (a == b) | (a.isna() & b.isna())
             worst, compared = max(worst, moved.max()), compared + len(both)
-            differences.append(both[~(moved <= TOLERANCE)])
+            differences.append(both[~same])
     print(f"{compared} rows compared; largest difference of a margin {worst:.2e} nats")
     return pd.concat(differences)
 
@@ -149,20 +172,27 @@ def main() -> None:
     started = time.monotonic()
     scenes = args.out / "scenes"
     build(scenes, args.commit)
+    if args.commit:
+        clear(scenes, models)
     out = COMMITTED if args.commit else args.out
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(2, mp_context=context) as pool:
-        jobs = [pool.submit(score_model, model, scenes, out, args.limit) for model in models]
-        for job in as_completed(jobs):
-            print(job.result(), flush=True)
+    command = "tools/score_all.py --commit" if args.commit else "make live"
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        jobs = [pool.submit(score_model, m, scenes, out, args.limit, command) for m in models]
+        try:
+            for job in as_completed(jobs):
+                print(job.result(), flush=True)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
     print(f"All in {(time.monotonic() - started) / 60:.1f} min")
     if args.commit:
         return
-    differences = compare(out, models)
+    path = out / "differences.csv"
+    path.unlink(missing_ok=True)
+    differences = compare(out, models, whole=not args.limit)
     if len(differences):
-        path = out / "differences.csv"
         differences.to_csv(path, index=False)
-        raise SystemExit(f"{len(differences)} rows differ by more than {TOLERANCE} nats: {path}")
+        raise SystemExit(f"{len(differences)} rows differ, see {path}")
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ def score_and_load(
     model = backend.checkpoint
     for name in chosen:
         manifest = out_dir / "scenes" / name / "manifest.jsonl"
-        if not manifest.is_file():
+        if not manifest.is_file() or manifest.read_bytes() != shipped[name].read_bytes():
             manifest = build_scenes(name, out_dir / "scenes", expected=shipped[name])
         score_manifest(
             read_manifest(manifest),

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
-import platform
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,12 +12,12 @@ from vca_core.cache import Journal, missing_probes, scores_path, update_manifest
 from vca_core.cache.files import read_run_record, run_record_path
 from vca_core.cache.journal import row_key
 from vca_core.cache.missing import Missing
-from vca_core.checkpoints import compare_checkpoint
 from vca_core.contexts import ImageError
 from vca_core.interventions import erasure_summary
 from vca_core.probes import build_probes
-from vca_core.reader import ProbeReader, settings_digest
+from vca_core.reader import ProbeReader
 from vca_core.records import CARRIED, Probe, Sample, SchemaError, Score
+from vca_core.run_record import run_record
 
 if TYPE_CHECKING:
     from vca_core.backends.base import Backend
@@ -147,7 +144,7 @@ def score_manifest(
             journal.append(rows)
             written += rows
             progress.score(len(written), len(todo.probes))
-        record = _run_record(backend, probes, contexts, interface, model, command, seen, batch_size)
+        record = run_record(backend, probes, contexts, interface, model, command, seen, batch_size)
         aside = path.with_name(f"{path.name}.{old_digest[:8]}.old") if todo.outdated else None
         # The file keeps the rows of contexts that this run did not ask for.
         before = old.get("erasures", {}) if old_digest == settings else {}
@@ -226,43 +223,3 @@ def _say_state(todo: Missing, journal: Journal, total: int, progress: Progress) 
             "The present scores file was made with other settings. Two settings must not stand in "
             f"one file, so it is kept beside the new one as {journal.scores.name}.<digest>.old."
         )
-
-
-def _run_record(
-    backend, probes, contexts, interface, model, command, seen: list[int], batch_size: int
-) -> dict:
-    fingerprint = backend.fingerprint()
-    examples = {p.context: p for p in reversed(probes)}
-    prompts = {c: backend.serialize(p.text, p.image is not None) for c, p in examples.items()}
-    device = getattr(backend, "device", "cpu")
-    return {
-        "origin": "scored",
-        "model": model,
-        "interface": interface,
-        "contexts": list(contexts),
-        "settings_sha256": settings_digest(fingerprint),
-        "fingerprint": fingerprint,
-        "checkpoint": backend.checkpoint,
-        "paper_checkpoint": compare_checkpoint(backend, fingerprint).record(),
-        "device": device,
-        "versions": package_versions(),
-        "batch_size": batch_size,
-        "pixels_seen": [min(seen), max(seen)] if seen else None,
-        "prompts": prompts,
-        "verbalizer_ids": backend.verbalizer_ids(interface),
-        "python": platform.python_version(),
-        "platform": f"{platform.system()} {platform.machine()}",
-        "command": command,
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-    }
-
-
-def package_versions() -> dict[str, str]:
-    """Versions of the installed packages that can move a score."""
-    found = {}
-    for package in ("torch", "torchvision", "transformers", "mistral-common", "pillow", "numpy"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found

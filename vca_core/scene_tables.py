@@ -20,13 +20,20 @@ MEASURED = {
     "places": "correct: places",
     "contacts": "correct: contacts",
     "uniform": "correct: all relations alike",
-    "held_out": "correct: pairs never trained on",
+    "held_out": "correct: relations never trained on",
     "true_false": "correct: places, true/false",
     "presence": "correct: is an object there?",
+    "place": "correct: column and row",
+    "third": "correct: yes, no or unknown",
+    "listing": "correct: all objects in order",
     "text_only": "correct: places, no picture",
-    "text_only_yes": "yes: places, no picture",
     "prior_rule": "correct: places, prior alone",
+    "text_only_yes": "yes: places, no picture",
     "note_believed": "follows a note, not the picture",
+    "hint_believed": "follows a wrong hint",
+    "dependent": "Dep: places",
+    "dcc": "D-CC: places",
+    "cu": "C-U: places",
 }
 SHARES = {
     "prior": "usual relation shown",
@@ -83,24 +90,6 @@ def swaps_table(geometry: pd.DataFrame) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows).rename(columns=str.capitalize)
-
-
-def erasures_table(summary: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
-    """Erased shares and the zero-overlap rate in percent, from `erasure_summary`."""
-    rows = []
-    for context, found in summary.items():
-        rate = found.get("zero_overlap_rate")
-        rows.append(
-            {
-                "Context": context,
-                "n": f"{found['n']:,}",
-                "Erased, mean (%)": f"{100 * found['mean_share']:.1f}",
-                "Least (%)": f"{100 * found['min_share']:.1f}",
-                "Most (%)": f"{100 * found['max_share']:.1f}",
-                "Zero overlap (%)": _NONE if rate is None else f"{100 * rate:.1f}",
-            }
-        )
-    return pd.DataFrame(rows)
 
 
 def cards_table(cards: Sequence[Mapping]) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from vca_core.cli.errors import plain_errors
 from vca_core.cli.options import pixel_budget
 from vca_core.probes import build_probes, probe_text
 from vca_core.records import INTERFACES, VERBALIZERS, Sample
-from vca_core.run import package_versions
+from vca_core.run_record import package_versions
 
 EXAMPLE = Sample(
     sample_id="doctor",

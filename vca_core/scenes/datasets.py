@@ -10,7 +10,7 @@ from vca_core.contexts import pixel_sha256
 from vca_core.records import Sample, SchemaError, read_manifest, write_manifest
 from vca_core.scenes.compare import check_samples, check_table
 from vca_core.scenes.edits import GEOMETRY, draw_edits, write_geometry
-from vca_core.scenes.factorial import draw_factorial, draw_neutral
+from vca_core.scenes.factorial import N_INPUTS, draw_factorial, draw_neutral
 from vca_core.scenes.factorial_checks import check_factorial, check_neutral
 from vca_core.scenes.items import Item
 from vca_core.scenes.natural import derived_queries, draw_pairs, draw_queries
@@ -82,6 +82,8 @@ def build_scenes(
     shipped = read_manifest(expected) if expected else None
     seeds = () if seed is None else (seed,)
     items = list(islice(DATASETS[name](*seeds), limit or None))
+    path = folder / "manifest.jsonl"
+    path.unlink(missing_ok=True)
     samples: list[Sample] = []
     for number, item in enumerate(items, start=1):
         picture = item.picture()
@@ -92,12 +94,15 @@ def build_scenes(
         picture.save(folder / item.image, compress_level=1)
         samples += hashed
         on_image(number, len(items))
-    path = folder / "manifest.jsonl"
     write_manifest(samples, path)
-    if not limit:
-        _finish(name, samples, folder, seeds)
-        if expected:
-            _compare(name, folder, Path(expected), accept_pixels)
+    try:
+        if not limit:
+            _finish(name, samples, folder, seeds)
+            if expected:
+                _compare(name, folder, Path(expected), accept_pixels)
+    except BaseException:
+        path.unlink()  # a set with a manifest counts as built
+        raise
     return path
 
 
@@ -105,6 +110,8 @@ def _finish(name: str, samples: list[Sample], folder: Path, seeds: tuple[int, ..
     """Check or write what belongs to a whole data set."""
     if name == "factorial":
         check_factorial(samples)
+        if len(samples) != N_INPUTS:
+            raise SchemaError(f"The factorial has {N_INPUTS} inputs, got {len(samples)}.")
     if name == "neutral":
         check_neutral(samples, [s for item in draw_factorial(*seeds) for s in item.samples])
     if name == "queries":

@@ -22,6 +22,7 @@ from vca_core.scenes.world import (
 
 FACTORIAL_SEED = 20260724
 N_STEMS = 50
+N_INPUTS = N_STEMS * len(PLACES) * 9
 SIZES = (72, 96)
 STATES = ("supports", "opposes", "absent")
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from vca_core.records import Sample
 from vca_core.scenes.items import Item, relation_sample
-from vca_core.scenes.placing import Scene, draw_scene
+from vca_core.scenes.placing import Scene, draw_scene, false_relations
 from vca_core.scenes.render import render_scene
 from vca_core.scenes.world import (
     CONTACTS,
@@ -88,7 +88,8 @@ def draw_queries(seed: int = QUERIES_SEED) -> Iterator[Item]:
     """Draw the set ``queries``: one picture and one statement each, counts as in `QUERIES`.
 
     The scene's relation is drawn by the pair's prior, a coin says whether the statement holds, and
-    what does not hold is drawn from `FALSE`; a draw whose family and label are full is passed over.
+    what does not hold is drawn from `FALSE` (the scene until nobody could call it true); a draw
+    whose family and label are full is passed over.
     """
     rng = np.random.default_rng(seed)
     room = {
@@ -109,6 +110,8 @@ def draw_queries(seed: int = QUERIES_SEED) -> Iterator[Item]:
             continue
         room[said, holds] -= 1
         scene = draw_scene(rng, subject, object_, shown)
+        while not holds and said not in false_relations(*scene.objects[:2], shown):
+            scene = draw_scene(rng, subject, object_, shown)
         query_id = f"queries-{number:04d}"
         number += 1
         image = f"{query_id}.png"

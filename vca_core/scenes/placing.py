@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vca_core.scenes.world import BACKGROUNDS, CANVAS, HORIZONTAL, NAMES, PLACES
+from vca_core.scenes.world import BACKGROUNDS, CANVAS, FALSE, HORIZONTAL, NAMES, PLACES
 
 SIZES = (72, 272)
 """Smallest and largest side of the box of an object apart from its partner, in pixels, even."""
@@ -169,3 +169,16 @@ def holds(subject: SceneObject, other: SceneObject, relation: str) -> bool:
     if relation in ("right", "below"):
         along = -along
     return along >= (subject.size + other.size) // 2 + GAP and 5 * abs(across) <= 2 * along
+
+
+def points(subject: SceneObject, other: SceneObject, relation: str) -> bool:
+    """Whether the centres lie the way that a relation of `PLACES` says, however little."""
+    dx, dy = other.x - subject.x, other.y - subject.y
+    return {"left": dx, "right": -dx, "above": dy, "below": -dy}[relation] > 0
+
+
+def false_relations(subject: SceneObject, other: SceneObject, shown: str) -> tuple[str, ...]:
+    """Relations of `FALSE` that nobody could call true of two objects that stand in ``shown``."""
+    return tuple(
+        said for said in FALSE[shown] if said not in PLACES or not points(subject, other, said)
+    )

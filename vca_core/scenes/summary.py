@@ -82,7 +82,7 @@ def swap_geometry(shipped: str | Path | None = None) -> pd.DataFrame:
     DataFrame, one row per pair
         ``pair_id``, ``relation``, ``axis`` ("horizontal" or "vertical"), ``feasible``, ``reason``
         (empty if feasible), ``center_gap`` and ``destination_slack`` in extents of the picture,
-        ``new_iou``; from the file ``accepted``, empty where there is no edit.
+        ``new_iou``; ``accepted`` from the file, empty where there is no edit or no file.
     """
     frame = pd.DataFrame(
         {
@@ -98,6 +98,6 @@ def swap_geometry(shipped: str | Path | None = None) -> pd.DataFrame:
         for c in edit_candidates()
     )
     if shipped is None or not Path(shipped).is_file():
-        return frame
+        return frame.assign(accepted=None)
     checks = pd.read_csv(shipped, usecols=["pair_id", "accepted"])
     return frame.merge(checks, on="pair_id", how="left", validate="one_to_one")

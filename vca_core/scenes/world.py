@@ -62,11 +62,12 @@ FALSE: dict[str, tuple[str, ...]] = {
     "behind": ("front",),
     "on": ("in", "contains"),
     "supports": ("on",),
-    "in": ("contains", "contains", "on"),
+    "in": ("contains",),
     "contains": ("in", "in", "on"),
 }
 """What may be said falsely of a scene, as often as it stands here. Words that could be argued
-over (`above` of what rests on something, `in front of` of what lies in something) are left out."""
+over (`above` or `on` of what touches, `in front of` what lies in something) are left out; a place
+of the other axis is said only where the centres do not point that way."""
 
 PRIOR_PERCENT = (75, 85)
 HELD_OUT_PERCENT = 10
