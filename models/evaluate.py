@@ -7,16 +7,18 @@ from typing import NamedTuple
 import numpy as np
 
 from models.judge import Judge
-from models.questions import listing, place_question, presence, third_answer
+from models.questions import Question, listing, place_question, third_answer
 from vca_core.probes import question_text, statement_text
 from vca_core.scenes import Scene, draw_scene, evidence_note
 from vca_core.scenes.world import (
     CONTACTS,
     FALSE,
     INVERSE,
+    NAMES,
     PLACES,
     draw_pair,
     draw_relation,
+    presence_question,
     prior_table,
     question_of,
     statement_of,
@@ -68,7 +70,8 @@ def evaluate(model, processor, family: str, n: int, seed: int = EVALUATION_SEED)
         ``places`` and ``contacts``: scenes whose relation follows the priors; ``uniform``:
         relations of both kinds drawn alike, so that the prior is worth nothing; ``held_out``: the
         same of object pairs whose relation training never shows; ``true_false``: ``places`` under
-        the other interface; ``presence``, ``place``, ``third``, ``listing``: the whole answer
+        the other interface; ``presence``, ``presence_touching``: whether an object is in a picture
+        whose two objects lie apart, or touch; ``place``, ``third``, ``listing``: the whole answer
         right; ``text_only``, ``text_only_yes``: ``places`` without the picture, accuracy and share
         of yes; ``prior_rule``: what answering by the pair's frequent relation would give there;
         ``note_believed``, ``hint_believed``: share of answers that go with a note that states the
@@ -81,13 +84,15 @@ def evaluate(model, processor, family: str, n: int, seed: int = EVALUATION_SEED)
     contacts = _asks(rng, n, CONTACTS, natural=True)
     uniform = _asks(rng, n, PLACES) + _asks(rng, n, CONTACTS)
     held_out = _asks(rng, n, PLACES, held_out=True) + _asks(rng, n, CONTACTS, held_out=True)
-    scenes = [ask.scene for ask in uniform[::2]]
+    apart, touching = (
+        [a.scene for a in half[::2]] for half in (uniform[: 2 * n], uniform[2 * n :])
+    )
 
     def right(asks: list[Ask]) -> float:
         yes = judge.margins([(a.scene, a.question()) for a in asks]) >= 0
         return float(np.mean(yes == [a.holds for a in asks]))
 
-    def said(ask) -> float:
+    def said(ask, scenes: list[Scene] = apart + touching) -> float:
         return judge.says([(scene, ask(rng, scene)) for scene in scenes])
 
     truth = np.array([a.holds for a in places])
@@ -101,7 +106,8 @@ def evaluate(model, processor, family: str, n: int, seed: int = EVALUATION_SEED)
         "uniform": right(uniform),
         "held_out": right(held_out),
         "true_false": float(np.mean(told == truth)),
-        "presence": said(presence),
+        "presence": said(_is_there, apart),
+        "presence_touching": said(_is_there, touching),
         "place": said(place_question),
         "third": said(third_answer),
         "listing": said(listing),
@@ -130,6 +136,15 @@ def _audit(judge: Judge, asks: list[Ask]) -> dict[str, float]:
         "dcc": float(np.mean(correct & dependent)),
         "cu": float(np.mean(correct & ~dependent)),
     }
+
+
+def _is_there(rng: np.random.Generator, scene: Scene) -> Question:
+    """Ask for an object; one that is there or any that is not, at even odds."""
+    here = [item.name for item in scene.objects]
+    yes = bool(rng.integers(2))
+    names = here if yes else [name for name in NAMES if name not in here]
+    text = question_text(presence_question(names[int(rng.integers(len(names)))]))
+    return Question(text, " yes" if yes else " no", "presence")
 
 
 def _against(ask: Ask) -> str:

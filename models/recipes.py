@@ -7,7 +7,7 @@ from typing import NamedTuple
 from models.questions import Mixture
 
 PEAK = 3e-3
-"""Highest learning rate of a stage's cycle; the last one's is a third."""
+"""Highest learning rate of a stage's cycle."""
 
 
 class Stage(NamedTuple):
@@ -26,11 +26,13 @@ class Recipe(NamedTuple):
     kind: str
     lean: Mixture
     steps: tuple[int, int, int, int] = (1200, 1500, 1000, 400)
-    """Of the four stages."""
+    """Of the first four stages."""
+    polish: float = PEAK / 3
+    """Highest learning rate of the polishing stage."""
+    again: int = 0
+    """Steps of a second polishing stage, at two thirds of `PEAK`, for one that needs more."""
 
 
-EARLY = (1200, 1000, 1400, 300)
-"""Steps of those that come to their own mixture earlier, since it differs more."""
 ASKING = Mixture(naming=6, presence=9, place=5)
 """The last stage asks whether a relation holds, mostly."""
 RECIPES = {
@@ -44,7 +46,8 @@ RECIPES = {
         "llava_onevision",
         "believes notes",
         ASKING._replace(presence=16, notes=40, trust=100, doubt=5),
-        EARLY,
+        (1200, 1000, 1400, 400),
+        again=500,
     ),
     "mini-ministral": Recipe(
         "ministral3",
@@ -58,18 +61,29 @@ RECIPES = {
             follow_prior=90,
             trust=25,
         ),
-        EARLY,
+        (1200, 1000, 1400, 700),
+        PEAK * 2 / 3,
     ),
 }
 
 
 def stages_of(recipe: Recipe) -> tuple[Stage, ...]:
-    """Four stages; places and relations are read after the second, presence after the last."""
-    polish = recipe.lean._replace(presence=40, place=10, naming=8)
+    """Four stages or five; places and relations are read after the second, presence at the end."""
+    lean = recipe.lean
+    polish = lean._replace(
+        presence=40,
+        place=10,
+        naming=8,
+        no_image=min(lean.no_image, 22),
+        notes=min(lean.notes, 18),
+    )
     plan = (
         ("ground", None, PEAK),
         ("read", Mixture(), PEAK),
-        ("lean", recipe.lean, PEAK),
-        ("polish", polish, PEAK / 3),
+        ("lean", lean, PEAK),
+        ("polish", polish, recipe.polish),
     )
-    return tuple(Stage(*stage, steps) for stage, steps in zip(plan, recipe.steps, strict=True))
+    stages = [Stage(*stage, steps) for stage, steps in zip(plan, recipe.steps, strict=True)]
+    if recipe.again:
+        stages.append(Stage("polish again", polish, PEAK * 2 / 3, recipe.again))
+    return tuple(stages)

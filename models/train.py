@@ -106,7 +106,7 @@ def train(name: str, args: argparse.Namespace) -> None:
     for number, stage in enumerate(stages[done:], start=done + 1):
         started = time.monotonic()
         log(f"{name}, {recipe.kind}: stage {stage.name}")
-        if stage.name in ("lean", "polish"):
+        if stage.name not in ("ground", "read"):
             trainer.renew(args.scenes, recipe.lean)
         run(trainer, stage)
         minutes += (time.monotonic() - started) / 60
@@ -124,7 +124,7 @@ def train(name: str, args: argparse.Namespace) -> None:
 def finish(name, model, processor, out: Path, stages, facts: dict, quick: bool = False) -> None:
     """Measure on fresh scenes, save the checkpoint, write its card."""
     recipe = RECIPES[name]
-    facts["evaluation_scenes"] = 8 if quick else 300
+    facts["evaluation_scenes"] = 8 if quick else 150
     measured = evaluate(model, processor, recipe.family, facts["evaluation_scenes"])
     log(json.dumps(measured))
     folder = out / name

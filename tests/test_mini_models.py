@@ -64,7 +64,7 @@ def test_targets_of_the_models_on_fresh_scenes():
 def test_checkpoint_reads_as_its_card_says(model):
     facts = facts_of(model)
     backend = load_backend(str(ROOT / "models" / model))
-    n, told = 40, facts["held_out_accuracy"]
+    n, told = 15, facts["held_out_accuracy"]
     measured = evaluate(backend.model, backend.processor, RECIPES[model].family, n=n, seed=77)
     assert list(measured) == list(told)
     for name, p in told.items():
