@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 torch = pytest.importorskip("torch", reason="live extra is not installed")
@@ -14,7 +16,7 @@ from models.recipes import RECIPES, stages_of  # noqa: E402
 from vca_core.backends import load_backend  # noqa: E402
 from vca_core.cache import read_scores, scores_path  # noqa: E402
 from vca_core.probes import build_probes  # noqa: E402
-from vca_core.records import read_manifest  # noqa: E402
+from vca_core.records import SCORE_SCHEMA, read_manifest  # noqa: E402
 from vca_core.scenes import DATASETS, draw_scene, prior_table  # noqa: E402
 from vca_core.scenes.datasets import DERIVED  # noqa: E402
 from vca_core.scenes.world import INVERSE  # noqa: E402
@@ -156,7 +158,7 @@ def test_compare_lists_what_moved_and_what_is_missing(tmp_path, monkeypatch, cap
     for root, rows in (("new", new), ("old", frame.drop(index=frame.index[3]))):
         path = scores_path(tmp_path / root, run.dataset, run.interface, MODELS[0])
         path.parent.mkdir(parents=True)
-        rows.to_parquet(path)
+        pq.write_table(pa.Table.from_pandas(rows, SCORE_SCHEMA, preserve_index=False), path)
     monkeypatch.setattr(score_all, "COMMITTED", tmp_path / "old")
     monkeypatch.setattr(score_all, "RUNS", (run,))
     differences = score_all.compare(tmp_path / "new", [MODELS[0]])
