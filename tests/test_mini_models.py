@@ -139,10 +139,8 @@ def test_committed_scores_come_out_again(scenes, model):
         ):
             for row in rows:
                 old = cached.loc[(row.sample_id, row.context, row.wording)]
-                assert (row.prompt_sha256, row.image_sha256) == (
-                    old["prompt_sha256"],
-                    old["image_sha256"],
-                )
+                assert row.prompt_sha256 == old["prompt_sha256"]
+                assert row.image_sha256 == old["image_sha256"] or row.context == "text_only"
                 # Another processor sums in another order: float32 noise, far under any gap shown.
                 assert row.margin == pytest.approx(old["margin"], abs=score_all.TOLERANCE)
                 checked += 1

@@ -117,7 +117,13 @@ def test_score_stopped_in_mid_run_resumes(
     words += ["--checkpoint", miniatures / "internvl", "--manifest", manifest, "--images"]
     words += [picture_dir, "--out", tmp_path / "out", "--batch-size", "1", "--contexts"]
     words += ["original,text_only,blank,mean_color,mismatch"]
-    child = subprocess.Popen(list(map(str, words)), stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        list(map(str, words)),
+        stderr=subprocess.PIPE,
+        text=True,
+        # Under nohup or as a background job the suite itself ignores SIGINT, and so would a child.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     journal = tmp_path / "out" / "things" / "yes_no" / "internvl.journal.jsonl"
     for _ in range(1200):
         if journal.exists() and journal.stat().st_size > 3000:
