@@ -23,7 +23,7 @@ check: env  ## style and the quick tests, without torch
 lab: env  ## open the notebooks in JupyterLab
 	@"$(VENV)/bin/jupyter-lab" notebooks
 
-models: env-live  ## train the four mini models again (two hours on two cores; QUICK=1: a proof)
+models: env-live  ## train the four mini models again (some hours on two cores; QUICK=1: a proof)
 	@"$(VENV)/bin/python" -m models.train $(if $(QUICK),--quick --out _build/quick_models)
 
 live: env-live  ## score the mini models on all scene data sets again, compare with cached_scores
