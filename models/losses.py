@@ -185,14 +185,10 @@ class Trainer:
         more = {}
         if seen is not None:
             where = ids == self.image_token_id
-            embeds = embeds.masked_scatter(
-                where.unsqueeze(-1), seen.tokens.flatten(0, 1).to(embeds.dtype)
-            )
+            embeds = embeds.masked_scatter(where.unsqueeze(-1), seen.tokens.flatten(0, 1))
             if seen.deep:
                 more["visual_pos_masks"] = where
-                more["deepstack_visual_embeds"] = [
-                    d.flatten(0, 1).to(embeds.dtype) for d in seen.deep
-                ]
+                more["deepstack_visual_embeds"] = [d.flatten(0, 1) for d in seen.deep]
                 more["position_ids"] = mrope_positions(where)
         return core.language_model(inputs_embeds=embeds, output_hidden_states=True, **more)
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from vca_core.cache.files import ROOT
 from vca_core.live import load_source
 from vca_core.records import SchemaError
 
@@ -37,3 +38,23 @@ def test_load_source_live_names_what_is_missing(tmp_path, miniatures):
         load_source("live")
     with pytest.raises(SchemaError, match=r"scene data sets .*'pairs'.*, got \['vsr'\]"):
         load_source("live", checkpoint=str(miniatures / "internvl"), datasets=["vsr"])
+
+
+@pytest.mark.live
+def test_live_draws_scenes_again_that_are_not_the_shipped_ones(tmp_path, miniatures, monkeypatch):
+    def draw(name, out_dir, expected):
+        raise SchemaError(f"drawn anew: {name}")
+
+    monkeypatch.setattr("vca_core.live.build_scenes", draw)
+    shipped = ROOT / "cached_scores" / "pairs" / "manifest.jsonl"
+    manifest = tmp_path / "scenes" / "pairs" / "manifest.jsonl"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_bytes(shipped.read_bytes()[:-1])
+    with pytest.raises(SchemaError, match="drawn anew: pairs"):
+        load_source(
+            "live",
+            checkpoint=str(miniatures / "internvl"),
+            live_dir=tmp_path,
+            datasets=["pairs"],
+            limit=1,
+        )

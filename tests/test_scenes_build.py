@@ -175,3 +175,17 @@ def test_scenes_build_compares_with_what_is_shipped(tmp_path, short, monkeypatch
 
 def test_scenes_build_refuses_a_negative_seed(tmp_path):
     assert vca("pairs", "--out", tmp_path, "--seed", "-1").exit_code == 2
+
+
+def test_a_build_cut_short_leaves_no_manifest(tmp_path, monkeypatch):
+    """A set with a manifest counts as built."""
+
+    def stop(*args):
+        raise KeyboardInterrupt
+
+    (tmp_path / "neutral").mkdir()
+    (tmp_path / "neutral" / "manifest.jsonl").write_text("an older one")
+    monkeypatch.setattr("vca_core.scenes.datasets._finish", stop)
+    with pytest.raises(KeyboardInterrupt):
+        build_scenes("neutral", tmp_path)
+    assert not (tmp_path / "neutral" / "manifest.jsonl").exists()

@@ -68,7 +68,7 @@ def manifest_of(run: Run, scenes: Path) -> Path:
 
 
 def build(scenes: Path, commit: bool) -> None:
-    """Draw the pictures that are not there; to commit, draw all and take the manifests over."""
+    """Draw the data sets whose pictures are missing or stale; to commit, all of them."""
     for name in DATASETS:
         shipped, built = COMMITTED / name / "manifest.jsonl", scenes / name / "manifest.jsonl"
         if commit or not built.is_file() or built.read_bytes() != shipped.read_bytes():

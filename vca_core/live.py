@@ -63,7 +63,12 @@ def score_and_load(
     model = backend.checkpoint
     for name in chosen:
         manifest = out_dir / "scenes" / name / "manifest.jsonl"
-        if not manifest.is_file() or manifest.read_bytes() != shipped[name].read_bytes():
+        stale = (
+            shipped[name].is_file()
+            and manifest.is_file()
+            and (manifest.read_bytes() != shipped[name].read_bytes())
+        )
+        if stale or not manifest.is_file():
             manifest = build_scenes(name, out_dir / "scenes", expected=shipped[name])
         score_manifest(
             read_manifest(manifest),
