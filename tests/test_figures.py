@@ -9,6 +9,7 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 figures = pytest.importorskip("vca_core.figures")
+support = pytest.importorskip("vca_core.figures.support")
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +44,7 @@ def test_plot_outcome_decomposition_stacks_to_one(audit, ax):
     frame = rates(metrics.outcome_decomposition, audit)
     assert figures.plot_outcome_decomposition(frame, ax) is ax
     shown = frame.pivot(index="model", columns="metric", values="value").loc["mini-qwen"]
-    for container, metric in zip(ax.containers, figures.CELLS, strict=True):
+    for container, metric in zip(ax.containers, support.CELLS, strict=True):
         assert container[0].get_width() == pytest.approx(shown[metric])
     last = ax.containers[-1]
     assert [bar.get_x() + bar.get_width() for bar in last] == pytest.approx([1, 1])

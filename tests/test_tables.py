@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from vca_core import metrics, tables
-from vca_core.published import published_rates
+from vca_core.published import published_rates, published_table
 from vca_core.records import SchemaError
 
 
@@ -189,3 +189,37 @@ def test_to_myst_shows_a_missing_cell_as_a_dash():
 def test_to_myst_refuses_a_name_that_is_no_target():
     with pytest.raises(ValueError, match="letters, digits and hyphens, got 'tab 1'"):
         tables.to_myst(pd.DataFrame({"a": [1]}), "c", "tab 1")
+
+
+def test_a_row_over_models_says_how_it_was_pooled():
+    rates = pd.DataFrame(
+        {
+            "model": ["m", None, None],
+            "pooling": ["run", "micro", "macro"],
+            "metric": "accuracy",
+            "value": [0.5, 0.6, 0.7],
+            "low": np.nan,
+            "high": np.nan,
+            "n": 10,
+        }
+    )
+    shown = tables.support_table(rates)
+    assert shown["Model"].tolist() == ["m", "All models (micro)", "Mean of models (macro)"]
+    without = tables.support_table(rates.drop(columns="model")[1:])
+    assert without["Model"].tolist() == ["All models (micro)", "Mean of models (macro)"]
+
+
+def test_published_view_is_folded_labelled_and_as_printed():
+    view = tables.published_view(
+        "T29", {"model": "Model", "dataset": "Data", "difference": "Difference"}, "tab-x"
+    )
+    text = view.to_markdown()
+    assert text.startswith("~~~~{dropdown} Published values: T29\n~~~{list-table} Published, not")
+    assert text.endswith("\n~~~\n~~~~")
+    first = published_table("T29", as_text=True).iloc[0]
+    bounds = f"[{first['difference_low']}, {first['difference_high']}]"
+    assert view.table.loc[0, "Difference"] == f"{first['difference']} {bounds}"
+    assert view.table.loc[1, "Data"] == "GSR-COCO"
+    assert "<details><summary>Published values: T29</summary>" in view.to_html()
+    zeros = published_table("T13", as_text=True).query("prediction == 'no'").iloc[0]
+    assert zeros["strict"] == "0.00"  # trailing zeros are printed too

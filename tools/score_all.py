@@ -21,6 +21,7 @@ import pandas as pd
 
 from vca_core.cache import read_scores, scores_path, update_manifest
 from vca_core.cache.verify import covered_files
+from vca_core.live import SYSTEM
 from vca_core.records import INTERFACES, SchemaError, read_manifest
 from vca_core.run import PRIMARY, Progress, score_manifest
 from vca_core.scenes import DATASETS, build_scenes
@@ -30,8 +31,6 @@ ROOT = Path(__file__).resolve().parents[1]
 COMMITTED = ROOT / "cached_scores"
 MODELS = ("mini-qwen", "mini-internvl", "mini-llava", "mini-ministral")
 EVERY = (*PRIMARY, "mean_color", "mismatch", "relation_erased", "irrelevant_erased")
-NEUTRAL_SYSTEM = "Look at the question and answer it."
-"""System message of `queries_system`; none of the families sends it by itself."""
 TOLERANCE = 1e-3
 """Nats. Another machine's float32 sums differ by about 1e-5; a changed prompt by far more."""
 BATCH_SIZE = 32
@@ -54,7 +53,7 @@ RUNS = (
     *(Run(name, surface, EVERY, name) for name in ("pairs", "queries") for surface in INTERFACES),
     *(Run("queries_inverse", surface, PRIMARY, "queries") for surface in INTERFACES),
     Run("queries_wordings", "yes_no", PRIMARY, "queries"),
-    Run("queries_system", "yes_no", PRIMARY, "queries", NEUTRAL_SYSTEM),
+    Run("queries_system", "yes_no", PRIMARY, "queries", SYSTEM["queries_system"]),
     Run("factorial", "yes_no", PRIMARY, "factorial"),
     Run("neutral", "yes_no", ("original",), "neutral"),
     Run("edits", "yes_no", ("original",), "edits"),

@@ -13,6 +13,10 @@ from vca_core.cache.load import SPECIAL
 from vca_core.records import SchemaError, read_manifest
 from vca_core.run import PRIMARY, Progress, score_manifest
 from vca_core.scenes import DATASETS, build_scenes
+from vca_core.scenes.datasets import DERIVED
+
+SYSTEM = {"queries_system": "Look at the question and answer it."}
+"""System message of a data set that asks what a message changes; none of the families sends it."""
 
 
 def score_and_load(
@@ -38,7 +42,8 @@ def score_and_load(
     scores_dir : path
         Where the data sets' shipped manifests lie, as ``<dataset>/manifest.jsonl``.
     datasets : sequence of str
-        Scene data sets; empty takes those with a shipped manifest that `load_margins` takes.
+        Scene data sets, or the sets of further statements about ``queries``; empty takes those
+        with a shipped manifest that `load_margins` takes.
     contexts, interface, device, limit
         As in `vca_core.run.score_manifest`.
 
@@ -55,21 +60,18 @@ def score_and_load(
     chosen = list(datasets) or [
         name for name, path in shipped.items() if path.is_file() and name not in SPECIAL
     ]
-    unknown = [name for name in chosen if name not in DATASETS]
+    unknown = [name for name in chosen if name not in (*DATASETS, *DERIVED)]
     if unknown:
-        raise SchemaError(f"Live pages score the scene data sets {list(DATASETS)}, got {unknown}.")
-    backend = load_backend(str(resolve(checkpoint)) if resolve(checkpoint).is_dir() else checkpoint,
-                           device=device)  # fmt: skip
-    model = backend.checkpoint
+        known = [*DATASETS, *DERIVED]
+        raise SchemaError(f"Live pages score the scene data sets {known}, got {unknown}.")
+    place = str(resolve(checkpoint)) if resolve(checkpoint).is_dir() else checkpoint
+    own = load_backend(place, device=device)
+    model = own.checkpoint
     for name in chosen:
-        manifest = out_dir / "scenes" / name / "manifest.jsonl"
-        stale = (
-            shipped[name].is_file()
-            and manifest.is_file()
-            and (manifest.read_bytes() != shipped[name].read_bytes())
-        )
-        if stale or not manifest.is_file():
-            manifest = build_scenes(name, out_dir / "scenes", expected=shipped[name])
+        backend = own
+        if name in SYSTEM:
+            backend = load_backend(place, device=device, system=SYSTEM[name])
+        manifest = _built_manifest(name, out_dir / "scenes", resolve(scores_dir))
         score_manifest(
             read_manifest(manifest),
             backend,
@@ -84,6 +86,19 @@ def score_and_load(
     return load_margins(
         out_dir, interface=interface, models=[model], datasets=chosen, contexts=contexts
     )
+
+
+def _built_manifest(name: str, scenes: Path, root: Path) -> Path:
+    """Manifest of a data set beside its pictures, which are drawn unless they are current."""
+    built = "queries" if name in DERIVED else name
+    shipped = root / built / "manifest.jsonl"
+    manifest = scenes / built / "manifest.jsonl"
+    current = manifest.is_file() and (
+        not shipped.is_file() or manifest.read_bytes() == shipped.read_bytes()
+    )
+    if not current:
+        build_scenes(built, scenes, expected=shipped)
+    return manifest if name == built else manifest.with_name(f"{name}.jsonl")
 
 
 def _project_path(path: str | Path) -> Path:
@@ -103,8 +118,25 @@ def load_source(
     datasets: Sequence[str] = (),
     contexts: Sequence[str] = PRIMARY,
     interface: str = "yes_no",
+    join: bool = False,
 ) -> pd.DataFrame:
     """Load what a page's parameters ask for; relative folders start at the project root.
+
+    Parameters
+    ----------
+    source : {"cached", "live"}
+        Read `scores_dir`, or score `checkpoint` first.
+    checkpoint, scores_dir, live_dir, device, limit, datasets, contexts, interface
+        As in `score_and_load`.
+    models : sequence of str
+        Which models to show; empty shows all.
+    join : bool
+        For pages that compare models: put the cached models beside the live one, cut to the
+        samples that it has. A cached model of the live one's name gives way to it.
+
+    Returns
+    -------
+    DataFrame, as `vca_core.cache.load_margins` gives it
 
     Raises
     ------
@@ -115,15 +147,29 @@ def load_source(
         return load_margins(
             scores_dir, interface=interface, models=models, datasets=datasets, contexts=contexts
         )
-    if source == "live":
-        return score_and_load(
-            checkpoint,
-            live_dir=live_dir,
-            scores_dir=scores_dir,
-            datasets=datasets,
-            contexts=contexts,
-            interface=interface,
-            device=device,
-            limit=limit,
-        )
-    raise SchemaError(f"`source` must be 'cached' or 'live', got {source!r}.")
+    if source != "live":
+        raise SchemaError(f"`source` must be 'cached' or 'live', got {source!r}.")
+    live = score_and_load(
+        checkpoint,
+        live_dir=live_dir,
+        scores_dir=scores_dir,
+        datasets=datasets,
+        contexts=contexts,
+        interface=interface,
+        device=device,
+        limit=limit,
+    )
+    name = live["model"].iloc[0]
+    if not join or list(models) == [name]:
+        return live
+    cached = load_margins(
+        scores_dir,
+        interface=interface,
+        models=[model for model in models if model != name],
+        datasets=list(live["dataset"].unique()),
+        contexts=contexts,
+    )
+    key = ["dataset", "wording", "sample_id"]
+    shared = cached[key].merge(live[key].drop_duplicates(), how="left", indicator=True)
+    kept = (shared["_merge"] == "both").to_numpy() & (cached["model"] != name).to_numpy()
+    return pd.concat([live, cached[kept]], ignore_index=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -17,24 +18,28 @@ View = Literal["headline", "cells", "prediction", "label", "balanced", "survival
 
 
 @cache
-def _load(name: str) -> dict:
-    return json.loads((_FOLDER / name).read_text(encoding="utf-8"))
+def _load(name: str, number: Callable[[str], object] = float) -> dict:
+    return json.loads((_FOLDER / name).read_text(encoding="utf-8"), parse_float=number)
 
 
-def published_table(table: str) -> pd.DataFrame:
+def published_table(table: str, *, as_text: bool = False) -> pd.DataFrame:
     """All rows of a published table, as printed.
 
     Parameters
     ----------
     table : str
-        "T12", "T13", "T14", "T15", "T28", "T29", "headline_ranges", "checkpoints", ...
+        "T02", "T12", "T37", "headline_ranges", "checkpoints", ...
+    as_text : bool
+        Decimal numbers as the text that is printed, trailing zeros included.
 
     Returns
     -------
     DataFrame
         Rates in **percent** to the printed decimals (they are facts of print, not results);
-        columns and data sets carry this package's names. `attrs` holds "source", "caption",
-        "where" in the paper and "units".
+        columns and data sets carry this package's names; ``<column>_low`` and ``<column>_high``
+        are a printed 95 % interval. No rows where the values are lost in the text we have. `attrs`
+        holds "source", "caption", "where" in the paper and "units", and where they apply "note"
+        and "recoverable": what other printed numbers still give of a lost table.
 
     Raises
     ------
@@ -45,15 +50,14 @@ def published_table(table: str) -> pd.DataFrame:
     -----
     Source: [liu2026visual]_.
     """
-    reference = _load("vca_tables.json")
+    reference = _load("vca_tables.json", str if as_text else float)
     if table not in reference["tables"]:
         known = ", ".join(map(repr, reference["tables"]))
         raise ValueError(f"Unknown table {table!r}; expected one of {known}.")
     entry = reference["tables"][table]
     frame = pd.DataFrame(entry["rows"])
-    frame.attrs = {"source": reference["source"]} | {
-        key: entry[key] for key in ("caption", "where", "units")
-    }
+    said = {key: value for key, value in entry.items() if key != "rows"}
+    frame.attrs = {"source": reference["source"]} | said
     return frame
 
 

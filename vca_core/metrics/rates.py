@@ -51,17 +51,18 @@ def iterate_runs(audit: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[tuple
         yield key, run
 
 
-def run_clusters(run: pd.DataFrame) -> np.ndarray:
-    """Cluster codes of a run's records: the relation pair, or the sample where there is none.
+def run_clusters(run: pd.DataFrame, cluster: str = "pair_id") -> np.ndarray:
+    """Cluster codes of records: what the column `cluster` names, or the sample where it is null.
 
-    Records of several models or wordings share the cluster of their pair or sample. Codes follow
-    the sorted names, so the order of rows does not matter, and equal clusters have equal codes in
-    every run.
+    Records of several models or wordings share the cluster of their pair, stem, edit or sample.
+    Codes follow the sorted names, so the order of rows does not matter, and equal clusters have
+    equal codes in every run.
     """
-    pair = run["pair_id"] if "pair_id" in run.columns else pd.Series(None, run.index, dtype=object)
-    alone = pair.isna()
-    name = pair.where(~alone, run["sample_id"]).astype(str)
-    kind = np.where(alone, "sample", "pair")
+    alone = run[cluster].isna() if cluster in run.columns else pd.Series(True, run.index)
+    name = run["sample_id"].astype(str)
+    if not alone.all():
+        name = name.where(alone, run[cluster].astype(str))
+    kind = np.where(alone, "sample", "cluster")
     names = run["dataset"].astype(str) + "\n" + kind + "\n" + name
     return cluster_codes(names, len(run))
 
@@ -75,11 +76,13 @@ class Run(NamedTuple):
     seed: int
 
 
-def seeded_runs(audit: pd.DataFrame, by: Sequence[str], rng: np.random.Generator) -> Iterator[Run]:
+def seeded_runs(
+    audit: pd.DataFrame, by: Sequence[str], rng: np.random.Generator, cluster: str = "pair_id"
+) -> Iterator[Run]:
     """Split into runs under one seed, drawn once, so that runs on the same clusters are paired."""
     seed = int(rng.integers(2**63))
     for key, records in iterate_runs(audit, by):
-        yield Run(key, records, run_clusters(records), seed)
+        yield Run(key, records, run_clusters(records, cluster), seed)
 
 
 def estimate(
@@ -105,6 +108,7 @@ def rate_frame(
     *,
     labels: Sequence[str] = ("metric",),
     by: Sequence[str] = RUN,
+    cluster: str = "pair_id",
     n_resamples: int,
     confidence_level: float,
     rng: np.random.Generator,
@@ -122,6 +126,9 @@ def rate_frame(
         Names of the columns that tell measures apart.
     by : sequence of str
         Columns that name a run; empty pools everything (micro).
+    cluster : str
+        Column whose values are resampled whole: "pair_id", "stem_id" or "edit_id"; a record where
+        it is null, or absent, stands alone.
     n_resamples, confidence_level, rng
         Of the percentile bootstrap over clusters; one draw of `rng` seeds all runs.
 
@@ -132,7 +139,7 @@ def rate_frame(
     """
     by = names_of(by)
     rows = []
-    for run in seeded_runs(audit, by, rng):
+    for run in seeded_runs(audit, by, rng, cluster):
         columns = measures(run.records)
         if not columns:  # no strata in an empty frame
             continue
