@@ -13,7 +13,7 @@ import pytest
 from vca_core.cache import Journal, load_margins, missing_probes, read_scores, scores_path
 from vca_core.cache.files import write_run_record, write_scores
 from vca_core.cache.journal import journal_path
-from vca_core.records import SchemaError, Score
+from vca_core.records import NotScoredError, SchemaError, Score
 
 
 def score(sample_id="a", context="original", margin=0.5, **fields):
@@ -224,16 +224,29 @@ def test_load_margins_names_what_is_unknown_or_absent(tmp_path):
         load_margins(tmp_path)
     put(scores_path(tmp_path, "d", "yes_no", "m"), [score()])
     for options, match in (
-        ({"models": ["x"]}, r"`models` names \['x'\].*there are \['m'\]"),
-        ({"datasets": ["x"]}, "`datasets` names"),
         ({"interface": "ab"}, "Unknown interface 'ab'"),
         ({"contexts": ["grey"]}, "Unknown context 'grey'"),
         ({"incomplete": "x"}, "`incomplete` must be"),
     ):
         with pytest.raises(SchemaError, match=match):
             load_margins(tmp_path, **options)
-    with pytest.raises(FileNotFoundError, match="No true_false scores"):
-        load_margins(tmp_path, interface="true_false")
+    for options, match in (
+        ({"models": ["x"]}, r"`models` names \['x'\].*there are \['m'\]"),
+        ({"datasets": ["x"]}, "`datasets` names"),
+        ({"interface": "true_false"}, "No true_false scores"),
+        ({"contexts": ["original", "blank"]}, r"1 of 1 samples .*\{'blank': 1\}"),
+    ):
+        with pytest.raises(NotScoredError, match=match):
+            load_margins(tmp_path, **options)
+
+
+def test_load_margins_reads_extra_special_sets_where_they_are(tmp_path):
+    for name in ("d", "queries_inverse", "edits"):
+        put(scores_path(tmp_path, name, "yes_no", "m"), [score(dataset=name)])
+    read = lambda **options: list(load_margins(tmp_path, **options)["dataset"])  # noqa: E731
+    assert read() == ["d"]
+    assert read(extra=["queries_inverse", "factorial"]) == ["d", "queries_inverse"]
+    assert read(datasets=["d"], extra=["edits"]) == ["d", "edits"]
 
 
 def test_load_margins_says_that_a_run_is_unfinished(path):

@@ -23,7 +23,15 @@ SIDES = {
         "scorer",
     ),
     "bridge": ("cache", "cards"),
-    "analysis": ("metrics", "published", "tables", "figures", "scene_tables", "scene_figures"),
+    "analysis": (
+        "metrics",
+        "published",
+        "coverage",
+        "tables",
+        "figures",
+        "scene_tables",
+        "scene_figures",
+    ),
     "front": ("checkpoints", "run_record", "run", "live", "cli", "__init__"),
 }
 MAY_USE = {

@@ -56,10 +56,7 @@ def score_and_load(
     if not checkpoint:
         raise SchemaError("source='live' needs `checkpoint`: a checkpoint folder or a hub name.")
     out_dir = _project_path(live_dir)
-    shipped = {name: resolve(scores_dir) / name / "manifest.jsonl" for name in DATASETS}
-    chosen = list(datasets) or [
-        name for name, path in shipped.items() if path.is_file() and name not in SPECIAL
-    ]
+    chosen = list(datasets) or shipped_datasets(scores_dir)
     unknown = [name for name in chosen if name not in (*DATASETS, *DERIVED)]
     if unknown:
         known = [*DATASETS, *DERIVED]
@@ -86,6 +83,15 @@ def score_and_load(
     return load_margins(
         out_dir, interface=interface, models=[model], datasets=chosen, contexts=contexts
     )
+
+
+def shipped_datasets(scores_dir: str | Path) -> list[str]:
+    """Scene data sets with a manifest below a scores folder, without the special ones."""
+    return [
+        name
+        for name in DATASETS
+        if name not in SPECIAL and (resolve(scores_dir) / name / "manifest.jsonl").is_file()
+    ]
 
 
 def _built_manifest(name: str, scenes: Path, root: Path) -> Path:
@@ -116,6 +122,7 @@ def load_source(
     limit: int = 0,
     models: Sequence[str] = (),
     datasets: Sequence[str] = (),
+    extra: Sequence[str] = (),
     contexts: Sequence[str] = PRIMARY,
     interface: str = "yes_no",
     join: bool = False,
@@ -128,6 +135,9 @@ def load_source(
         Read `scores_dir`, or score `checkpoint` first.
     checkpoint, scores_dir, live_dir, device, limit, datasets, contexts, interface
         As in `score_and_load`.
+    extra : sequence of str
+        Special data sets to read besides `datasets`: a live model is scored on them, cached
+        scores are read where there are any.
     models : sequence of str
         Which models to show; empty shows all.
     join : bool
@@ -145,7 +155,12 @@ def load_source(
     """
     if source == "cached":
         return load_margins(
-            scores_dir, interface=interface, models=models, datasets=datasets, contexts=contexts
+            scores_dir,
+            interface=interface,
+            models=models,
+            datasets=datasets,
+            extra=extra,
+            contexts=contexts,
         )
     if source != "live":
         raise SchemaError(f"`source` must be 'cached' or 'live', got {source!r}.")
@@ -153,7 +168,7 @@ def load_source(
         checkpoint,
         live_dir=live_dir,
         scores_dir=scores_dir,
-        datasets=datasets,
+        datasets=[*(datasets or shipped_datasets(scores_dir)), *extra],
         contexts=contexts,
         interface=interface,
         device=device,

@@ -18,7 +18,8 @@ View = Literal["headline", "cells", "prediction", "label", "balanced", "survival
 
 
 @cache
-def _load(name: str, number: Callable[[str], object] = float) -> dict:
+def load_reference(name: str, number: Callable[[str], object] = float) -> dict:
+    """Read a file of published values; `number` makes its decimal numbers from their text."""
     return json.loads((_FOLDER / name).read_text(encoding="utf-8"), parse_float=number)
 
 
@@ -50,12 +51,12 @@ def published_table(table: str, *, as_text: bool = False) -> pd.DataFrame:
     -----
     Source: [liu2026visual]_.
     """
-    reference = _load("vca_tables.json", str if as_text else float)
+    reference = load_reference("vca_tables.json", str if as_text else float)
     if table not in reference["tables"]:
         known = ", ".join(map(repr, reference["tables"]))
         raise ValueError(f"Unknown table {table!r}; expected one of {known}.")
     entry = reference["tables"][table]
-    frame = pd.DataFrame(entry["rows"])
+    frame = pd.DataFrame(entry["rows"], dtype=object if as_text else None)
     said = {key: value for key, value in entry.items() if key != "rows"}
     frame.attrs = {"source": reference["source"]} | said
     return frame
@@ -100,7 +101,7 @@ def published_cells() -> pd.DataFrame:
     -----
     Solved from T12, T13, T14 and T28 of [liu2026visual]_.
     """
-    reference = _load("vca_cells.json")
+    reference = load_reference("vca_cells.json")
     rows = [
         (run["model"], run["dataset"], *cell) for run in reference["runs"] for cell in run["cells"]
     ]
@@ -136,7 +137,7 @@ def published_runs() -> pd.DataFrame:
     -----
     Solved from T12, T13, T14 and T28 of [liu2026visual]_; every count is the only one that fits.
     """
-    reference = _load("vca_cells.json")
+    reference = load_reference("vca_cells.json")
     counts = ["n", "correct", "dependent", *_CELLS]
     runs = _events(published_cells()).groupby(_RUN, sort=False)[counts].sum().reset_index()
     rest = pd.DataFrame(

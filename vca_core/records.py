@@ -41,6 +41,10 @@ class SchemaError(ValueError):
     """Data that breaks a rule of a record, a manifest or a scores file."""
 
 
+class NotScoredError(SchemaError):
+    """Scores that are asked for are not there; nothing is wrong with those that are."""
+
+
 def _positive_box(box: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
     if not all(math.isfinite(v) for v in box) or box[2] <= 0 or box[3] <= 0:
         raise ValueError(f"a box is (x, y, width, height) in pixels, both sizes above 0; got {box}")

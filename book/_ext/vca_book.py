@@ -22,9 +22,12 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from vca_banner import banner_for
+from vca_cut import cut, is_cut
 from vca_parameters import read_override, resolve, scores_root
 
 log = logging.getLogger(__name__)
+UNKNOWN = ["myst.xref_missing", "ref.ref", "ref.numref", "mystnb.glue"]
+"""Warnings of names that nothing defines."""
 
 
 class Run(NamedTuple):
@@ -127,6 +130,11 @@ def execute(app: Sphinx, run: Run) -> None:
     run.out.unlink(missing_ok=True)
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     ran = json.loads(run.out.read_text(encoding="utf-8")) if run.out.exists() else {"cells": []}
+    if "scores_dir" in run.params and cut(ran):
+        run.out.write_text(json.dumps(ran), encoding="utf-8")
+        run.stamp.write_text(run.key)
+        log.info("papermill: %s done, as far as there are scores for it", run.doc)
+        return
     reason = fault(ran) or (done.stderr[-4000:] if done.returncode else None)
     if reason:
         plain = re.sub(r"\x1b\[[0-9;]*m", "", reason)
@@ -143,6 +151,14 @@ def run_all(app: Sphinx) -> None:
         log.info("papermill: running %d of %d notebooks", len(todo), len(app.vca_runs))
         with ThreadPoolExecutor(max_workers=app.config.vca_jobs) as pool:
             list(pool.map(lambda run: execute(app, run), todo))
+    if any(is_cut(run.out) for run in app.vca_runs.values()):
+        # What other pages and the text before the cut say of what is no longer there.
+        app.config.suppress_warnings += [
+            "myst.xref_missing",
+            "ref.ref",
+            "ref.numref",
+            "mystnb.glue",
+        ]
 
 
 def outdated(app: Sphinx, env, added, changed, removed) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from vca_core.cache.files import read_scores, resolve, scores_files
-from vca_core.records import CONTEXTS, INTERFACES, SchemaError
+from vca_core.records import CONTEXTS, INTERFACES, NotScoredError, SchemaError
 
 INDEX = ["model", "dataset", "interface", "wording", "sample_id"]
 CARRIED = [
@@ -28,6 +28,7 @@ def load_margins(
     interface: str = "yes_no",
     models: Sequence[str] = (),
     datasets: Sequence[str] = (),
+    extra: Sequence[str] = (),
     contexts: Sequence[str] | None = None,
     incomplete: str = "refuse",
 ) -> pd.DataFrame:
@@ -41,6 +42,8 @@ def load_margins(
     models, datasets : sequence of str
         Which to read; empty reads all models, and all data sets but the `SPECIAL` ones (those too
         where nothing else is there).
+    extra : sequence of str
+        Data sets to read besides, where there are scores of them.
     contexts : sequence of str, optional
         Contexts each sample must have. Default: all those that its file holds.
     incomplete : {"refuse", "drop"}
@@ -57,6 +60,8 @@ def load_margins(
     ------
     FileNotFoundError
         If there is no folder, or no scores in it.
+    NotScoredError
+        If a named model, data set, interface or context was never scored.
     SchemaError
         If a name is unknown, a file breaks the schema, or a sample is incomplete.
     """
@@ -70,16 +75,19 @@ def load_margins(
     root = resolve(scores_dir)
     paths = [p for p in scores_files(root) if p.parent.name == interface]
     if not paths:
-        raise FileNotFoundError(f"No {interface} scores below {root}.{_unfinished(root)}")
+        text = f"No {interface} scores below {root}.{_unfinished(root)}"
+        raise NotScoredError(text) if scores_files(root) else FileNotFoundError(text)
     if not datasets:
-        paths = [p for p in paths if p.parent.parent.name not in SPECIAL] or paths
+        paths = [
+            p for p in paths if p.parent.parent.name not in SPECIAL or p.parent.parent.name in extra
+        ] or paths
     frames = [_normalise(read_scores(path)) for path in paths]
     _refuse_unknown("models", models, frames, "model")
     _refuse_unknown("datasets", datasets, frames, "dataset")
     wide = []
     for path, frame in zip(paths, frames, strict=True):
         chosen = (not models or frame["model"].iloc[0] in models) and (
-            not datasets or frame["dataset"].iloc[0] in datasets
+            not datasets or frame["dataset"].iloc[0] in (*datasets, *extra)
         )
         if chosen:
             wide.append(_pivot(frame, path, contexts, incomplete))
@@ -113,7 +121,9 @@ def _refuse_unknown(
     have = sorted({f[column].iloc[0] for f in frames if len(f)})
     unknown = [name for name in asked if name not in have]
     if unknown:
-        raise SchemaError(f"`{what}` names {unknown}, which have no scores here; there are {have}.")
+        raise NotScoredError(
+            f"`{what}` names {unknown}, which have no scores here; there are {have}."
+        )
 
 
 def _pivot(
@@ -169,7 +179,8 @@ def _handle_incomplete(
         f"missing or failed context ({per_context}): {shown}"
     )
     if incomplete == "refuse":
-        raise SchemaError(
+        never = bad.all().any()  # a context that was not scored at all
+        raise (NotScoredError if never else SchemaError)(
             f"{text}. Score these contexts (`vca score --contexts …` goes on where it stopped), or "
             "leave the samples out (--drop-incomplete, or incomplete='drop')."
         )

@@ -8,6 +8,7 @@ import typer
 
 from vca_core import __version__
 from vca_core.cli import annotate, audit, book, cache, doctor, manifest, scenes, score
+from vca_core.cli import filter as filtering
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -43,5 +44,6 @@ app.command()(score.score)
 app.command("import")(cache.import_)
 app.command()(cache.verify)
 app.command()(audit.audit)
+app.command("filter")(filtering.filter_)
 app.add_typer(annotate.app, name="annotate")
 app.command()(book.book)

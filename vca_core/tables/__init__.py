@@ -1,8 +1,64 @@
 """Frames of rates to the page's tables: the only place that multiplies by 100 and rounds."""
 
 from vca_core.tables.core import DATASETS
+from vca_core.tables.coverage import (
+    coverage_table,
+    misfits_table,
+    ranges_table,
+    values_table,
+)
+from vca_core.tables.edit_selection import (
+    annotation_agreement_table,
+    construct_table,
+    feasibility_table,
+)
+from vca_core.tables.edits import (
+    correspondence_table,
+    edit_contrasts_table,
+    edit_strata_table,
+    quadrants_table,
+    ranking_table,
+    shared_margin_table,
+)
+from vca_core.tables.edits_published import published_edits
+from vca_core.tables.factorial import (
+    agreement_table,
+    effects_table,
+    factorial_text_table,
+    magnitude_table,
+    neutral_table,
+    response_table,
+    source_table,
+)
+from vca_core.tables.filtering import (
+    filter_differences_table,
+    filter_rotations_table,
+    filtering_table,
+    published_filter_differences,
+)
+from vca_core.tables.increments import (
+    cross_validation_table,
+    increment_settings,
+    increments_table,
+)
 from vca_core.tables.myst import MystTable, to_myst
 from vca_core.tables.published import published_view
+from vca_core.tables.relation import (
+    null_control_table,
+    pair_parts_table,
+    relation_axis_table,
+    relation_gaps_table,
+)
+from vca_core.tables.robustness import (
+    control_overlap_table,
+    control_sets_table,
+    mean_color_table,
+    null_differences_table,
+    null_table,
+    proxies_table,
+    variants_table,
+    visual_dependence_table,
+)
 from vca_core.tables.support import (
     balanced_table,
     cells_table,
@@ -14,19 +70,73 @@ from vca_core.tables.support import (
     support_table,
     survival_table,
 )
+from vca_core.tables.surfaces import (
+    pair_agreement_table,
+    surface_agreement_table,
+    surface_consensus_table,
+    surface_rank_table,
+    surface_table,
+    wording_table,
+)
 
 __all__ = [
     "DATASETS",
     "MystTable",
+    "agreement_table",
+    "annotation_agreement_table",
     "balanced_table",
     "cells_table",
+    "construct_table",
+    "control_overlap_table",
+    "control_sets_table",
+    "correspondence_table",
+    "coverage_table",
+    "cross_validation_table",
+    "edit_contrasts_table",
+    "edit_strata_table",
+    "effects_table",
+    "factorial_text_table",
+    "feasibility_table",
+    "filter_differences_table",
+    "filter_rotations_table",
+    "filtering_table",
     "gaps_table",
+    "increment_settings",
+    "increments_table",
+    "magnitude_table",
+    "mean_color_table",
+    "misfits_table",
+    "neutral_table",
+    "null_control_table",
+    "null_differences_table",
+    "null_table",
+    "pair_agreement_table",
+    "pair_parts_table",
     "permutation_table",
+    "proxies_table",
+    "published_edits",
+    "published_filter_differences",
     "published_view",
+    "quadrants_table",
+    "ranges_table",
+    "ranking_table",
+    "relation_axis_table",
+    "relation_gaps_table",
     "relation_table",
+    "response_table",
     "sensitivity_table",
+    "shared_margin_table",
+    "source_table",
     "strata_table",
     "support_table",
+    "surface_agreement_table",
+    "surface_consensus_table",
+    "surface_rank_table",
+    "surface_table",
     "survival_table",
     "to_myst",
+    "values_table",
+    "variants_table",
+    "visual_dependence_table",
+    "wording_table",
 ]

@@ -10,6 +10,16 @@ import pandas as pd
 from vca_core.tables.core import NONE
 
 
+class Linked(str):
+    """A cell's text with `myst`, the roles that the book shows in its place."""
+
+    def __new__(cls, text: str, myst: str) -> Linked:
+        """Make a cell; a table outside the book shows `text`."""
+        cell = super().__new__(cls, text)
+        cell.myst = myst
+        return cell
+
+
 class MystTable:
     """A numbered, captioned table: MyST for the book, HTML for a notebook on screen."""
 
@@ -25,7 +35,7 @@ class MystTable:
         lines = [f"~~~{{list-table}} {self.caption}", f":name: {self.name}", ":header-rows: 1", ""]
         for row in (self.table.columns, *self.table.itertuples(index=False)):
             for i, cell in enumerate(row):
-                lines.append(f"{'* -' if i == 0 else '  -'} {_escape(cell)}".rstrip())
+                lines.append(f"{'* -' if i == 0 else '  -'} {myst_cell(cell)}".rstrip())
         if self.folded:
             lines = [f"~~~~{{dropdown}} {self.folded}", *lines, "~~~"]
         return "\n".join([*lines, "~~~~" if self.folded else "~~~"])
@@ -40,8 +50,10 @@ class MystTable:
         return f"<details><summary>{html.escape(self.folded)}</summary>\n{table}\n</details>"
 
 
-def _escape(cell: object) -> str:
-    """Text that MyST shows letter by letter: every ASCII punctuation mark gets a backslash."""
+def myst_cell(cell: object) -> str:
+    """Write what MyST shows letter by letter (ASCII punctuation gets a backslash), or a link."""
+    if isinstance(cell, Linked):
+        return cell.myst
     text = NONE if pd.isna(cell) else " ".join(str(cell).split())
     return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text)
 

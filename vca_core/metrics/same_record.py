@@ -1,0 +1,163 @@
+"""Same-record checks: how the gap of a true statement ranks what the model does with its pair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from vca_core.metrics.checks import require_columns
+from vca_core.metrics.ranking import percentile_rank, ranking_rates, weighted_ranking
+from vca_core.metrics.rates import ESTIMATE, as_float, estimate, iterate_runs, run_clusters
+from vca_core.stats import resample_counts
+
+
+def same_record_checks(
+    sources: pd.DataFrame,
+    *,
+    n_bins: int = 5,
+    n_resamples: int = 5000,
+    confidence_level: float = 0.95,
+    rng: np.random.Generator,
+    by: Sequence[str] = ("dataset",),
+) -> pd.DataFrame:
+    r"""How the true statement's gap and margin rank relation consistency, and the false one alone.
+
+    Relation consistency needs :math:`m_o(q^+) \ge 0`, so predictor and target share a margin. The
+    false-only target takes that part away: among pairs whose true statement is accepted, whether
+    the false one is rejected.
+
+    Parameters
+    ----------
+    sources : DataFrame, one row per (model, pair_id)
+        From `source_records`.
+    n_bins : int
+        Of the true statement's margin, for the conditional AUROC; see `conditional_roc_auc`.
+    n_resamples, confidence_level, rng, by
+        As in `ranking_rates`; clusters are relation pairs.
+
+    Returns
+    -------
+    DataFrame
+        As `ranking_rates`: ``target`` in {"relation_consistent", "false_only"}, ``score`` in
+        {"image_gap", "margin_original"}; with them, for the false-only target and the gap,
+        ``metric`` "conditional_roc_auc".
+
+    Notes
+    -----
+    Convergent checks, not independent ones: the scores are from the same records. Source:
+    [liu2026visual]_, Sec. 15.
+    """
+    require_columns(sources, ("relation_consistent", "false_only"), " Call `source_records` first.")
+    options = {
+        "n_resamples": n_resamples,
+        "confidence_level": confidence_level,
+        "rng": rng,
+        "by": by,
+    }
+    targets, scores = ("relation_consistent", "false_only"), ("image_gap", "margin_original")
+    ranked = ranking_rates(sources, targets, scores, **options)
+    within = conditional_roc_auc(
+        sources, "false_only", "image_gap", "margin_original", n_bins=n_bins, **options
+    )
+    return pd.concat([ranked, within], ignore_index=True)
+
+
+def conditional_roc_auc(
+    records: pd.DataFrame,
+    target: str,
+    score: str,
+    given: str,
+    *,
+    n_bins: int = 5,
+    n_resamples: int = 5000,
+    confidence_level: float = 0.95,
+    rng: np.random.Generator,
+    by: Sequence[str] = ("dataset",),
+    cluster: str = "pair_id",
+) -> pd.DataFrame:
+    r"""AUROC of a score among records alike in another one, per model and their mean.
+
+    .. math:: \frac{\sum_b P_b N_b \, \text{AUROC}_b}{\sum_b P_b N_b}
+
+    where :math:`P_b` and :math:`N_b` count the records with and without the event in bin
+    :math:`b`; bins are quantiles of `given` within the model.
+
+    Parameters
+    ----------
+    records, target, score, n_resamples, confidence_level, rng, by, cluster
+        As in `ranking_rates`, with one target and one score.
+    given : str
+        Column of numbers whose bins hold it about constant; tied records share a bin.
+    n_bins : int
+        How many. A reading: the paper compares within bins of the true statement's margin and
+        leaves their number open, and how bins are put together.
+
+    Returns
+    -------
+    DataFrame
+        `by`, ``model`` (None for the mean), ``pooling`` in {"run", "macro"}, ``target``,
+        ``score``, ``metric`` "conditional_roc_auc", and the columns of an estimate. NaN where no
+        bin has both classes, and then for the mean too.
+
+    Notes
+    -----
+    Which record is in which bin is settled once, not in each resample. Source: [liu2026visual]_,
+    Sec. 15.
+    """
+    require_columns(records, ("model", "sample_id", *by, target, score, given))
+    if n_bins < 1:
+        raise ValueError(f"`n_bins` must be at least 1, got {n_bins}.")
+    seed = int(rng.integers(2**63))
+    rows = []
+    for key, group in iterate_runs(records, by):
+        clusters = run_clusters(group, cluster)
+        models = list(pd.unique(group["model"]))
+        y = as_float(group[target])
+        known = ~np.isnan(y)
+        parts = [np.flatnonzero(known & (group["model"] == m).to_numpy()) for m in models]
+        bins = [_bins(group[given].iloc[part], n_bins) for part in parts]
+        s = as_float(group[score])
+
+        def measure(counts: np.ndarray, y=y, s=s, parts=parts, bins=bins, clusters=clusters):
+            return np.array(
+                [_within(y[part] > 0, s[part], which, counts[:, clusters[part]])
+                 for part, which in zip(parts, bins, strict=True)]
+            )  # fmt: skip
+
+        n_clusters = int(clusters.max(initial=-1)) + 1
+        draws = resample_counts(
+            n_clusters, n_resamples=n_resamples, rng=np.random.default_rng(seed)
+        )
+        found = measure(np.ones((1, n_clusters)))
+        drawn = np.concatenate([found[:, :0], *map(measure, draws)], axis=1)
+        for m, model in enumerate(models):
+            inside = np.where((group["model"] == model).to_numpy(), y, np.nan)
+            one = estimate(inside, drawn[m], clusters, confidence_level) | {"value": found[m, 0]}
+            rows.append((*key, model, "run", *one.values()))
+        if models:
+            mean = estimate(y, drawn.mean(axis=0), clusters, confidence_level)
+            rows.append((*key, None, "macro", *(mean | {"value": found.mean()}).values()))
+    frame = pd.DataFrame(rows, columns=[*by, "model", "pooling", *ESTIMATE])
+    for name, value in (("metric", "conditional_roc_auc"), ("score", score), ("target", target)):
+        frame.insert(len(by) + 2, name, value)
+    return frame
+
+
+def _bins(values: pd.Series, n_bins: int) -> np.ndarray:
+    """Quantile bin of each value, from 1; ties go together."""
+    return np.ceil(percentile_rank(values.reset_index(drop=True)) * n_bins)
+
+
+def _within(y: np.ndarray, s: np.ndarray, bins: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Pair-weighted mean of the bins' AUROC in each resample, shape (b,)."""
+    ordered, comparable = np.zeros(len(weights)), np.zeros(len(weights))
+    for which in np.unique(bins):
+        rows = bins == which
+        w = weights[:, rows]
+        pairs = w[:, y[rows]].sum(axis=1) * w[:, ~y[rows]].sum(axis=1)
+        roc_auc, _ = weighted_ranking(y[rows], s[rows], w)
+        ordered += np.where(pairs > 0, roc_auc * pairs, 0)
+        comparable += pairs
+    return np.divide(ordered, comparable, out=np.full_like(ordered, np.nan), where=comparable > 0)
