@@ -15,7 +15,7 @@ from vca_core.metrics.held_out import feature_matrix, held_out_log_odds
 from vca_core.metrics.increments import METRICS
 from vca_core.metrics.ranking import weighted_ranking
 from vca_core.records import SchemaError
-from vca_core.stats import resample_counts
+from vca_core.resampling import resample_counts
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)

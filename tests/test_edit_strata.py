@@ -8,7 +8,8 @@ from vca_core.metrics import natural_correspondence, outcomes_by_stratum
 from vca_core.metrics.edit_strata import strata_rates
 from vca_core.metrics.edits import TARGETS
 from vca_core.published import published_table
-from vca_core.stats import percentile_interval, resample_counts
+from vca_core.resampling import resample_counts
+from vca_core.stats import percentile_interval
 
 OPTIONS = {"n_resamples": 30}
 

@@ -96,3 +96,16 @@ def test_figures_take_unlabelled_and_empty_runs(audit, ax):
         (figures.plot_outcome_decomposition, metrics.outcome_decomposition),
     ):
         plot(rates(function, bare.head(0)), plt.subplots()[1]).figure.canvas.draw()
+
+
+@pytest.mark.parametrize("series", [None, "metric"])
+def test_plot_forest_draws_points_intervals_and_nothing_for_nothing(audit, ax, series):
+    frame = rates(metrics.support_rates, audit).query("dataset == 'vsr'")
+    options = {"rows": "dataset", "title": "t", "label": "l", "null": 0.5, "series": series}
+    assert figures.plot_forest(frame, ax, **options) is ax
+    points = [line for line in ax.lines if line.get_marker() not in ("None", None)]
+    np.testing.assert_allclose(np.concatenate([p.get_xdata() for p in points]), frame["value"])
+    assert len(ax.collections) == (4 if series else 1)
+    empty = plt.subplots()[1]
+    figures.plot_forest(frame[:0], empty, **options)
+    empty.figure.canvas.draw()

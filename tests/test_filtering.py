@@ -242,3 +242,13 @@ def test_selection_is_nested_whole_and_independent_of_row_order(n_models, n_pair
     r.shuffle(order)
     pd.testing.assert_frame_equal(kept_records(audit.iloc[order], [name], coverages),
                                   kept.iloc[order])  # fmt: skip
+
+
+def test_probability_gap_keeps_the_sign_of_the_image_gap_near_certainty():
+    frame = pd.DataFrame(
+        {"margin_original": [60.0, 50.0, -60.0], "margin_text_only": [50.0, 60.0, -50.0]}
+    )
+    frame["margin_blank"] = -frame["margin_original"]
+    assert np.sign(
+        probability_gap(frame.assign(model="m", dataset="d", sample_id=["a", "b", "c"]))
+    ).tolist() == [1, -1, 1]

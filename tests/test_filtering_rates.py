@@ -17,7 +17,7 @@ from vca_core.metrics import (
 )
 from vca_core.metrics.filter_scores import FILTERS, LABEL_FREE
 from vca_core.records import SchemaError
-from vca_core.stats import resample_counts
+from vca_core.resampling import resample_counts
 
 METRICS = ["accuracy", "blind_gap", "visual_gain", "dependent"]
 OPTIONS = {"n_resamples": 30}

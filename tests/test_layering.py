@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "vca_core"
 FILES = sorted(PACKAGE.rglob("*.py"))
 SIDES = {
-    "base": ("records", "stats"),
+    "base": ("records", "resampling", "stats"),
     "scoring": (
         "manifests",
         "interventions",

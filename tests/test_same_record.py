@@ -7,7 +7,8 @@ from sklearn.metrics import roc_auc_score
 
 from vca_core.metrics import conditional_roc_auc, same_record_checks
 from vca_core.records import SchemaError
-from vca_core.stats import percentile_interval, resample_counts
+from vca_core.resampling import resample_counts
+from vca_core.stats import percentile_interval
 
 OPTIONS = {"n_resamples": 25}
 

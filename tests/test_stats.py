@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
+from scipy.stats import binom
 
+from vca_core.resampling import cluster_codes, resample_counts
 from vca_core.stats import (
     Interval,
     bootstrap_interval,
     bootstrap_means,
-    cluster_codes,
     paired_difference_interval,
     percentile_interval,
-    resample_counts,
     wilson_interval,
 )
 
@@ -73,11 +73,52 @@ def test_bootstrap_interval_matches_a_loop_over_unequal_clusters():
 
 def test_bootstrap_interval_repeats_with_its_seed():
     first, second = (bootstrap_interval(VALUES, n_resamples=200, rng=generator()) for _ in "ab")
-    other = bootstrap_interval(VALUES, n_resamples=200, rng=np.random.default_rng(8))
     assert first == second
     assert isinstance(first, Interval)
-    replicates = bootstrap_means(VALUES[:, None], n_resamples=200, rng=generator())
-    assert other != first or replicates.std() == 0
+    one, other = (
+        bootstrap_means(VALUES[:, None], n_resamples=200, rng=rng)
+        for rng in (generator(), np.random.default_rng(8))
+    )
+    assert (one != other).any()
+
+
+def test_bootstrap_of_one_event_is_binomial():
+    """Of n clusters, k with the event: a resample holds Binomial(n, k / n) of them."""
+    n, k = 1000, 300
+    values = np.repeat([1.0, 0.0], [k, n - k])[:, None]
+    drawn = bootstrap_means(values, n_resamples=40_000, rng=generator())[:, 0] * n
+    assert drawn.mean() == pytest.approx(k, abs=4 * np.sqrt(n * 0.3 * 0.7 / 40_000))
+    for q in (0.025, 0.25, 0.5, 0.975):
+        assert np.quantile(drawn, q) == pytest.approx(binom.ppf(q, n, k / n), abs=1)
+
+
+def test_patterns_and_clusters_give_the_same_bootstrap():
+    """Many equal clusters are drawn by pattern; a nudge that makes each its own, one by one."""
+    rng = generator()
+    clusters = np.repeat(np.arange(400), 2)
+    values = np.column_stack([rng.random(800) < 0.4, rng.random(800) < 0.7]).astype(float)
+    values[rng.random(800) < 0.3, 1] = np.nan
+    nudged = values + 1e-9 * np.arange(800)[:, None]
+    kinds = [
+        bootstrap_means(v, clusters=clusters, n_resamples=20_000, rng=np.random.default_rng(3))
+        for v in (values, nudged)
+    ]
+    for few, many in zip(*(kind.T for kind in kinds), strict=True):
+        assert few.mean() == pytest.approx(many.mean(), abs=6e-4)
+        assert few.std() == pytest.approx(many.std(), rel=0.03)
+    first, second = (np.corrcoef(kind.T)[0, 1] for kind in kinds)
+    assert first == pytest.approx(second, abs=0.03)  # columns stay paired
+
+
+def test_resampled_patterns_do_not_depend_on_the_order_of_rows():
+    values = np.repeat([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [50, 30, 20], axis=0)
+    order = generator().permutation(100)
+    first, second = (
+        bootstrap_means(v, n_resamples=50, rng=generator()) for v in (values, values[order])
+    )
+    np.testing.assert_array_equal(first, second)
+    both = first.sum(axis=1) - 1  # the share of clusters with both events
+    assert ((both > 0) & (both < 1)).all()
 
 
 def test_bootstrap_interval_is_unchanged_when_every_row_is_doubled():
@@ -130,7 +171,7 @@ def test_bootstrap_means_are_paired_across_columns():
 
 def test_bootstrap_means_do_not_depend_on_the_chunk(monkeypatch):
     whole = bootstrap_means(VALUES[:, None], n_resamples=100, rng=generator())
-    monkeypatch.setattr("vca_core.stats._CHUNK", 30)
+    monkeypatch.setattr("vca_core.resampling._CHUNK", 30)
     np.testing.assert_array_equal(
         whole, bootstrap_means(VALUES[:, None], n_resamples=100, rng=generator())
     )

@@ -16,7 +16,7 @@ from vca_core.metrics import (
 from vca_core.metrics.agreement import CONSENSUS
 from vca_core.published import published, published_runs, published_table
 from vca_core.records import SchemaError
-from vca_core.stats import resample_counts
+from vca_core.resampling import resample_counts
 
 random_margins = settings(max_examples=30, deadline=None, derandomize=True)
 CONTEXTS = ("original", "text_only", "blank")

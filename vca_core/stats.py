@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import binomtest
 
-_CHUNK = 100_000
-"""Cluster counts drawn at a time. Chunks that stay in the processor cache are six times as fast."""
+from vca_core.resampling import cluster_codes, multinomial_counts, resample_counts
+
+FEW = 4
+"""Clusters per pattern of values from which patterns are resampled instead of clusters."""
 
 
 class Interval(NamedTuple):
@@ -19,60 +19,6 @@ class Interval(NamedTuple):
 
     low: float
     high: float
-
-
-def cluster_codes(clusters: ArrayLike | None, n: int) -> np.ndarray:
-    """Give clusters the numbers 0, 1, ... in the order of their sorted names.
-
-    Parameters
-    ----------
-    clusters : array-like of shape (n,) or None
-        Name of each record's cluster. A null name, and None for all, makes the record its own.
-    n : int
-        Number of records.
-
-    Returns
-    -------
-    ndarray of int, shape (n,)
-
-    Raises
-    ------
-    ValueError
-        If there is not one name per record.
-    """
-    if clusters is None:
-        return np.arange(n)
-    names = pd.Series(np.asarray(clusters, dtype=object))
-    if len(names) != n:
-        raise ValueError(f"`clusters` must name one cluster per record, got {len(names)} for {n}.")
-    codes, unique = pd.factorize(names, sort=True)
-    alone = codes < 0
-    codes[alone] = len(unique) + np.arange(alone.sum())
-    return codes
-
-
-def resample_counts(
-    n_clusters: int, *, n_resamples: int, rng: np.random.Generator
-) -> Iterator[np.ndarray]:
-    """Draw resamples of clusters, with replacement, as counts.
-
-    Yields
-    ------
-    ndarray of float64, shape (chunk, n_clusters)
-        How often each cluster stands in each resample; rows sum to `n_clusters`. The chunks have
-        `n_resamples` rows together, and are small enough for a modest memory.
-    """
-    if n_resamples < 1:
-        raise ValueError(f"`n_resamples` must be at least 1, got {n_resamples}.")
-    if n_clusters < 1:
-        return
-    rows = max(1, min(n_resamples, _CHUNK // n_clusters))
-    for start in range(0, n_resamples, rows):
-        chunk = min(rows, n_resamples - start)
-        drawn = rng.integers(n_clusters, size=(chunk, n_clusters))
-        drawn += n_clusters * np.arange(chunk)[:, None]
-        counts = np.bincount(drawn.ravel(), minlength=chunk * n_clusters)
-        yield counts.reshape(chunk, n_clusters).astype(float)
 
 
 def bootstrap_means(
@@ -87,7 +33,9 @@ def bootstrap_means(
     .. math:: \bar v^{(b)} = \frac{\sum_g w_g^{(b)} \sum_{i \in g} v_i}{\sum_g w_g^{(b)} n_g}
 
     where :math:`w_g^{(b)}` counts how often cluster :math:`g` was drawn and :math:`n_g` its records
-    with a value. Only cluster sums are resampled, never rows.
+    with a value. Only cluster sums are resampled, never rows. Where many clusters have the same
+    sums, as with a few events, it is drawn how often each pattern of sums occurs: the same
+    distribution at a fraction of the work.
 
     Parameters
     ----------
@@ -119,9 +67,16 @@ def bootstrap_means(
     k = values.shape[1]
     parts = np.vstack([np.where(inside, values, 0.0).T, inside.T])
     sums = np.array([np.bincount(codes, part, minlength=n_clusters) for part in parts])  # (2k, g)
+    patterns, sizes = np.unique(sums, axis=1, return_counts=True)
+    if FEW * len(sizes) <= n_clusters:
+        # Counting the patterns of drawn clusters is drawing multinomial counts of the patterns.
+        sums = patterns
+        draws = multinomial_counts(sizes, n_resamples=n_resamples, rng=rng)
+    else:
+        draws = resample_counts(n_clusters, n_resamples=n_resamples, rng=rng)
     replicates = np.full((n_resamples, k), np.nan)
     start = 0
-    for counts in resample_counts(n_clusters, n_resamples=n_resamples, rng=rng):
+    for counts in draws:
         # Not `@`: on busy cores the threads of BLAS wait for one another, and this is many small
         # products.
         totals = np.einsum("bg,kg->bk", counts, sums)

@@ -88,6 +88,24 @@ def read_scores(path: str | Path) -> pd.DataFrame:
     return table.select(SCORE_SCHEMA.names).cast(SCORE_SCHEMA).to_pandas()
 
 
+def names_in(path: Path) -> tuple[str | None, str | None]:
+    """Model and data set of a scores file, from its first row; None where it has no row.
+
+    Raises
+    ------
+    SchemaError
+        If it is no Parquet file, or has not both columns; names the file.
+    """
+    try:
+        table = pq.read_table(path, columns=["model", "dataset"], partitioning=None)
+        first = table.slice(0, 1).to_pylist()
+    except (pa.ArrowException, OSError) as error:
+        raise SchemaError(f"{path}: not a scores file ({error}).") from None
+    if set(table.column_names) != {"model", "dataset"}:
+        raise SchemaError(f"{path}: column `model` or `dataset` is missing.")
+    return (first[0]["model"], first[0]["dataset"]) if first else (None, None)
+
+
 def write_scores(rows: Iterable[dict], path: Path) -> int:
     """Write rows as Parquet in one step, sorted by sample, wording and context; returns how many.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from vca_core.cache.files import read_scores, resolve, scores_files
+from vca_core.cache.files import names_in, read_scores, resolve, scores_files
 from vca_core.records import CONTEXTS, INTERFACES, NotScoredError, SchemaError
 
 INDEX = ["model", "dataset", "interface", "wording", "sample_id"]
@@ -81,16 +81,14 @@ def load_margins(
         paths = [
             p for p in paths if p.parent.parent.name not in SPECIAL or p.parent.parent.name in extra
         ] or paths
-    frames = [_normalise(read_scores(path)) for path in paths]
-    _refuse_unknown("models", models, frames, "model")
-    _refuse_unknown("datasets", datasets, frames, "dataset")
-    wide = []
-    for path, frame in zip(paths, frames, strict=True):
-        chosen = (not models or frame["model"].iloc[0] in models) and (
-            not datasets or frame["dataset"].iloc[0] in (*datasets, *extra)
-        )
-        if chosen:
-            wide.append(_pivot(frame, path, contexts, incomplete))
+    named = {path: names_in(path) for path in paths}
+    _refuse_unknown("models", models, [model for model, _ in named.values()])
+    _refuse_unknown("datasets", datasets, [dataset for _, dataset in named.values()])
+    wide = [
+        _pivot(_normalise(read_scores(path)), path, contexts, incomplete)
+        for path, (model, dataset) in named.items()
+        if (not models or model in models) and (not datasets or dataset in (*datasets, *extra))
+    ]
     if not wide:
         raise FileNotFoundError(
             f"No {interface} scores of models {list(models)} on data sets {list(datasets)} "
@@ -115,10 +113,8 @@ def _normalise(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{c: frame[c].astype(object).where(frame[c].notna(), None) for c in text})
 
 
-def _refuse_unknown(
-    what: str, asked: Sequence[str], frames: list[pd.DataFrame], column: str
-) -> None:
-    have = sorted({f[column].iloc[0] for f in frames if len(f)})
+def _refuse_unknown(what: str, asked: Sequence[str], there: Sequence[str | None]) -> None:
+    have = sorted({name for name in there if name is not None})
     unknown = [name for name in asked if name not in have]
     if unknown:
         raise NotScoredError(

@@ -52,12 +52,12 @@ def plot_forest(
     if len(kinds) > len(MARKERS):
         raise ValueError(f"A forest plot tells {len(MARKERS)} series apart, got {len(kinds)}.")
     place = {name: i for i, name in enumerate(names)}
-    step = 0.7 / len(kinds)
+    step = 0.7 / max(len(kinds), 1)
     if null is not None:
         ax.axvline(null, color="0.4", linestyle="--", linewidth=1)
     for j, kind in enumerate(kinds):
         found = frame if series is None else frame[frame[series].astype(str) == kind]
-        y = found[rows].astype(str).map(place) + (j - (len(kinds) - 1) / 2) * step
+        y = found[rows].astype(str).map(place).astype(float) + (j - (len(kinds) - 1) / 2) * step
         color = COLORS[j % len(COLORS)]
         ax.hlines(y, found["low"], found["high"], color=color, linewidth=2)
         text = kind.replace("$", r"\$")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vca_core.stats import resample_counts
+from vca_core.resampling import resample_counts
 
 
 def resampled_roc_auc(

@@ -135,7 +135,8 @@ def probability_gap(margins: pd.DataFrame) -> np.ndarray:
     original = finite_margin(margins, "original")
     direction = np.where(original >= 0, 1, -1)
     control = np.max([direction * finite_margin(margins, c) for c in CONTROLS], axis=0)
-    return expit(direction * original) - expit(control)
+    # As a difference of the other answer's probabilities: near 1 there is nothing left to tell.
+    return expit(-control) - expit(-direction * original)
 
 
 def _image_gap(margins: pd.DataFrame) -> np.ndarray:

@@ -12,7 +12,7 @@ from vca_core.metrics.checks import require_columns
 from vca_core.metrics.held_out import feature_matrix, held_out_log_odds
 from vca_core.metrics.rates import ESTIMATE, as_float, estimate
 from vca_core.records import SchemaError
-from vca_core.stats import cluster_codes
+from vca_core.resampling import cluster_codes
 
 BASELINE = ("model", "relation", "direction", "confidence_rank")
 """What is known of a decision without the controls: which model, which relation, its answer and

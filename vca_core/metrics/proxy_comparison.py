@@ -13,7 +13,7 @@ from vca_core.metrics.proxies import SIGNALS
 from vca_core.metrics.ranking import weighted_ranking
 from vca_core.metrics.rates import ESTIMATE, as_float, estimate, iterate_runs, run_clusters
 from vca_core.records import SchemaError
-from vca_core.stats import resample_counts
+from vca_core.resampling import resample_counts
 
 METRICS = ("base_rate", "roc_auc", "average_precision")
 

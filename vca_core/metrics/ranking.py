@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 from vca_core.metrics.checks import require_columns
 from vca_core.metrics.rates import ESTIMATE, as_float, estimate, iterate_runs, run_clusters
 from vca_core.records import SchemaError
-from vca_core.stats import resample_counts
+from vca_core.resampling import resample_counts
 
 METRICS = ("base_rate", "roc_auc", "average_precision", "high_minus_low")
 

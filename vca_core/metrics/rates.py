@@ -14,7 +14,8 @@ import pandas as pd
 
 from vca_core.metrics.checks import require_columns
 from vca_core.records import SchemaError
-from vca_core.stats import bootstrap_means, cluster_codes, percentile_interval
+from vca_core.resampling import cluster_codes
+from vca_core.stats import bootstrap_means, percentile_interval
 
 RUN = ("model", "dataset")
 """Columns that name a run."""
@@ -79,7 +80,7 @@ class Run(NamedTuple):
 def seeded_runs(
     audit: pd.DataFrame, by: Sequence[str], rng: np.random.Generator, cluster: str = "pair_id"
 ) -> Iterator[Run]:
-    """Split into runs under one seed, drawn once, so that runs on the same clusters are paired."""
+    """Split into runs under one seed, drawn once."""
     seed = int(rng.integers(2**63))
     for key, records in iterate_runs(audit, by):
         yield Run(key, records, run_clusters(records, cluster), seed)

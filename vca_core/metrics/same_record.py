@@ -10,7 +10,7 @@ import pandas as pd
 from vca_core.metrics.checks import require_columns
 from vca_core.metrics.ranking import percentile_rank, ranking_rates, weighted_ranking
 from vca_core.metrics.rates import ESTIMATE, as_float, estimate, iterate_runs, run_clusters
-from vca_core.stats import resample_counts
+from vca_core.resampling import resample_counts
 
 
 def same_record_checks(

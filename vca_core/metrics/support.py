@@ -102,8 +102,7 @@ def support_rates(
     confidence_level : float
         Of the percentile intervals.
     rng : Generator
-        One draw seeds the resamples of all runs, so rates are paired across metrics, across runs
-        on the same samples, and across calls with an equally seeded `rng`.
+        One draw seeds the resamples of all runs. The metrics of a run share its resamples.
     by : sequence of str
         What makes a run. Rates are micro means over a run's records; () pools all.
 

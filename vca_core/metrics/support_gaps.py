@@ -16,7 +16,8 @@ from vca_core.metrics.rates import (
     names_of,
     seeded_runs,
 )
-from vca_core.stats import bootstrap_means, resample_counts
+from vca_core.resampling import resample_counts
+from vca_core.stats import bootstrap_means
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 NEAR_ZERO = (0.01, 0.1)
