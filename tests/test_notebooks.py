@@ -16,6 +16,14 @@ from papermill import inspect_notebook
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+ANALYSES = [
+    "01_support_audit",
+    "02_relation_axis",
+    "03_factorial",
+    "04_edit_check",
+    "05_filtering",
+    "06_robustness",
+]
 MODELS = sorted(path.parent for path in (ROOT / "models").glob("*/config.json"))
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
@@ -38,8 +46,8 @@ def papermill(notebook, out, *parameters, cwd=ROOT):
 
 
 def test_there_are_notebooks():
-    pages = {"00_published_results", "01_support_audit", "07_world_and_models"}
-    assert pages <= {path.stem for path in NOTEBOOKS}
+    others = ["00_published_results", "07_world_and_models", "08_coverage_of_the_paper"]
+    assert {*ANALYSES, *others} <= {path.stem for path in NOTEBOOKS}
 
 
 @every_notebook
@@ -99,9 +107,26 @@ def test_glue_keys_and_names_are_unique_in_the_book():
         assert found and len(found) == len(set(found))
 
 
-@pytest.mark.parametrize("name", ["01_support_audit", "07_world_and_models"])
+@pytest.mark.parametrize("name", [*ANALYSES, "07_world_and_models", "08_coverage_of_the_paper"])
 def test_page_has_the_length_of_a_page(name):
-    assert 12 <= len(cells(ROOT / "notebooks" / f"{name}.ipynb")) <= 20
+    longest = (
+        30 if name == "06_robustness" else 20
+    )  # nine checks, each with its own figure or table
+    assert 12 <= len(cells(ROOT / "notebooks" / f"{name}.ipynb")) <= longest
+
+
+def test_analyses_share_their_first_parameters():
+    first, *others = (
+        {
+            name: (p["inferred_type_name"], p["default"])
+            for name, p in inspect_notebook(str(ROOT / "notebooks" / f"{name}.ipynb")).items()
+        }
+        for name in ANALYSES
+    )
+    for other in others:
+        assert set(first) <= set(other)
+        kept = set(first) - {"seed"}  # the factorial has its own
+        assert {name: other[name] for name in kept} == {name: first[name] for name in kept}
 
 
 def test_table_of_contents_lists_each_notebook_once():
@@ -131,21 +156,27 @@ def test_unknown_source_stops_the_notebook(tmp_path):
     assert "'cached' or 'live'" in done.stderr
 
 
+@pytest.fixture(scope="module")
+def live_dir(tmp_path_factory):
+    """Pictures are drawn once for all pages, as they are in a clone."""
+    return tmp_path_factory.mktemp("live")
+
+
 @pytest.mark.slow
 @pytest.mark.live
-def test_live_source_scores_then_shows_the_same_page(tmp_path):
+@pytest.mark.parametrize("name", ANALYSES)
+def test_live_source_scores_then_shows_the_same_page(name, tmp_path, live_dir):
     pytest.importorskip("torch", reason="the live extra is not installed")
     assert MODELS, "no checkpoint under models/"
     parameters = [
         ("source", "live"),
         ("checkpoint", MODELS[0].relative_to(ROOT)),
-        ("live_dir", tmp_path / "live"),
+        ("live_dir", live_dir),
         ("limit", 6),
         ("n_resamples", 20),
     ]
-    notebook = ROOT / "notebooks" / "01_support_audit.ipynb"
-    done = papermill(notebook, tmp_path / "out.ipynb", *parameters)
+    done = papermill(ROOT / "notebooks" / f"{name}.ipynb", tmp_path / "out.ipynb", *parameters)
     assert done.returncode == 0, done.stderr[-3000:]
     text = (tmp_path / "out.ipynb").read_text(encoding="utf-8")
     assert "All identities hold" in text and MODELS[0].name in text
-    assert list((tmp_path / "live").rglob("*.parquet"))
+    assert list(live_dir.rglob(f"{MODELS[0].name}.parquet"))

@@ -126,6 +126,8 @@ def execute(app: Sphinx, run: Run) -> None:
         "JUPYTER_PREFER_ENV_PATH": "1",  # this environment's kernel, not one in the home folder
         # Not whatever is exported: under Agg a page would have no figure.
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        # Notebooks run side by side; each with all threads would stand in the others' way.
+        "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // app.config.vca_jobs)),
     }
     run.out.unlink(missing_ok=True)
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
@@ -149,6 +151,8 @@ def run_all(app: Sphinx) -> None:
     todo = [run for run in app.vca_runs.values() if not run.current]
     if todo:
         log.info("papermill: running %d of %d notebooks", len(todo), len(app.vca_runs))
+        # Long pages first, so that none is left to run alone at the end.
+        todo.sort(key=lambda run: run.path.stat().st_size, reverse=True)
         with ThreadPoolExecutor(max_workers=app.config.vca_jobs) as pool:
             list(pool.map(lambda run: execute(app, run), todo))
     if any(is_cut(run.out) for run in app.vca_runs.values()):
