@@ -17,7 +17,7 @@ from vca_core.records import SCORE_SCHEMA, Score
 
 ROOT = Path(__file__).resolve().parents[1]
 LEFT_OUT = (".*", "_build", "*.egg-info", "__pycache__", "*.safetensors", "live_scores")
-QUICK = {"n_resamples": 20}
+QUICK = {"n_resamples": 20, "ridges": [1.0]}
 LOADS = re.compile(
     r'<(?:script|img|iframe|source|link)\b[^>]*?\b(?:src|href)=["\']((?:https?:)?//[^"\']+)', re.I
 )
