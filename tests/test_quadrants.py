@@ -85,7 +85,8 @@ def test_published_quadrants_follow_from_their_counts():
     named = []
     for parts in (statements, edits):
         frame = pd.concat(parts, ignore_index=True)
-        named.append(frame.assign(model="all", dataset="d", sample_id=frame.index.astype(str)))
+        ids = frame.index.astype(str)
+        named.append(frame.assign(model="all", dataset="d", sample_id=ids, edit_id=ids))
     assert len(named[0]) == 8516 and len(named[1]) == 432
     assert named[1][["edit_visible", "edit_strict"]].sum().tolist() == [208, 162]
     credited = named[0]["quadrant"].str.endswith("dependent")

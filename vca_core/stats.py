@@ -56,6 +56,8 @@ def bootstrap_means(
     ValueError
         If `values` is not two-dimensional or holds an infinity.
     """
+    if n_resamples < 1:
+        raise ValueError(f"`n_resamples` must be at least 1, got {n_resamples}.")
     values = np.asarray(values, dtype=float)
     if values.ndim != 2:
         raise ValueError(f"`values` must have shape (n, k), got {values.shape}.")

@@ -10,7 +10,7 @@ import pandas as pd
 from vca_core.metrics.checks import finite_margin, require_columns
 from vca_core.metrics.control_variants import bare_estimate, rank_correlation
 from vca_core.metrics.rates import ESTIMATE, RUN, as_float, iterate_runs, names_of, rate_frame
-from vca_core.metrics.support import CONTROLS, EVENTS
+from vca_core.metrics.support import CONTROLS
 
 CONTROL_SETS = {
     "headline": CONTROLS,
@@ -80,7 +80,7 @@ def control_sets(
     Returns
     -------
     DataFrame, one row per run (and all runs together), control set and metric
-        `by` (None over runs), ``pooling`` in {"run", "micro"}, ``control_set``, ``metric`` and the
+        `by` (null over runs), ``pooling`` in {"run", "micro"}, ``control_set``, ``metric`` and the
         columns of an estimate. Of each set: "dependent", "cu", "agreement" (same event as the
         headline) and "cu_jaccard" (its ``n`` counts the union). Of the set "all": "agreement"
         (same event under all three), "cu_intersection" and "cu_union" (shares of labelled records
@@ -97,7 +97,9 @@ def control_sets(
     A further control can only take dependence away, so the headline's agreement with "mismatch" is
     1 - (Dep - Dep+M), and its C-U records are a subset. Source: [liu2026visual]_, Sec. 18.
     """
-    require_columns(audit, ("direction", *EVENTS), " Call `audit_support` first.")
+    require_columns(
+        audit, ("direction", "correct", "dependent", "cu"), " Call `audit_support` first."
+    )
     by = names_of(by)
     audit = audit.reset_index(drop=True)
     parts = [pd.DataFrame(_set_events(run), index=run.index) for _, run in iterate_runs(audit, by)]
@@ -187,7 +189,8 @@ def mean_color_comparison(
     -----
     Source: [liu2026visual]_, Sec. 18.
     """
-    require_columns(audit, ("direction", *EVENTS), " Call `audit_support` first.")
+    needed = ("direction", "correct", "dependent", "dcc", "image_gap")
+    require_columns(audit, needed, " Call `audit_support` first.")
 
     def measures(run: pd.DataFrame) -> dict[tuple[str], np.ndarray]:
         gap = control_gap(run, CONTROL_SETS["mean_color"])

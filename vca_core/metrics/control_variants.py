@@ -11,6 +11,7 @@ from scipy.stats import spearmanr
 
 from vca_core.metrics.checks import finite_margin, require_columns
 from vca_core.metrics.pooling import pooled_rates
+from vca_core.metrics.probability import probability_difference
 from vca_core.metrics.rates import ESTIMATE, RUN, as_float, iterate_runs, names_of, rate_frame
 from vca_core.metrics.support import CONTROLS
 
@@ -61,8 +62,7 @@ def variant_gaps(audit: pd.DataFrame) -> pd.DataFrame:
         "blank_only_gap": original - blank,
         "mean_control_gap": original - (text_only + blank) / 2,
         "max_control_gap": as_float(audit["image_gap"]),
-        # Of the other answer, which keeps its digits where the decision is close to certain.
-        "probability_max": expit(-stronger) - expit(-original),
+        "probability_max": probability_difference(original, stronger),
         "minimum_js": np.minimum(*divergence),
     }
     return audit.assign(**columns)
@@ -91,7 +91,7 @@ def control_variants(
     Returns
     -------
     DataFrame, one row per run or pooling, variant and metric
-        `by` (None over runs), ``pooling`` in {"run", "micro", "macro", "min"}, ``variant`` of
+        `by` (null over runs), ``pooling`` in {"run", "micro", "macro", "min"}, ``variant`` of
         `VARIANTS`, ``metric`` in {"agreement" (fraction), "spearman_rho"}, and the columns of an
         estimate. Micro counts all records; macro is the unweighted mean of the runs, "min" their
         smallest value. A minimum and a rho have no interval; there is no micro rho, for gaps of
@@ -143,7 +143,8 @@ def rank_correlation(x: np.ndarray, y: np.ndarray) -> float:
 
 def run_names(audit: pd.DataFrame, by: Sequence[str]) -> pd.Series:
     """One name per run, for pooling over runs as `pooled_rates` pools over models."""
-    return audit[list(by)].astype(str).agg(" / ".join, axis=1) if by else "all"
+    names = audit[list(by)].astype(object).map(str)  # a null model is a run too
+    return names.agg(" / ".join, axis=1) if by else "all"
 
 
 def _supports(audit: pd.DataFrame) -> tuple[np.ndarray, list[np.ndarray]]:

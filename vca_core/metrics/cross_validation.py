@@ -11,7 +11,14 @@ from vca_core.metrics.auroc import resampled_roc_auc
 from vca_core.metrics.checks import require_columns
 from vca_core.metrics.held_out import feature_matrix, held_out_log_odds
 from vca_core.metrics.increments import METRICS
-from vca_core.metrics.rates import ESTIMATE, as_float, estimate, iterate_runs, run_clusters
+from vca_core.metrics.rates import (
+    ESTIMATE,
+    as_float,
+    estimate,
+    iterate_runs,
+    names_of,
+    run_clusters,
+)
 
 
 def cross_validated_increment(
@@ -82,6 +89,7 @@ def cross_validated_increment(
     The paper states repeated out-of-fold logistic regression, not its folds, repeats, penalty or
     resamples [I]. Source: [liu2026visual]_, Sec. 15 (Direct shared-margin control).
     """
+    by = names_of(by)
     if n_splits < 2 or n_repeats < 1:
         raise ValueError(
             f"`n_splits` must be at least 2 and `n_repeats` 1, got {n_splits} and {n_repeats}."

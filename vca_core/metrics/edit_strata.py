@@ -9,7 +9,14 @@ import pandas as pd
 
 from vca_core.metrics.checks import require_columns
 from vca_core.metrics.edits import TARGETS
-from vca_core.metrics.rates import ESTIMATE, as_float, estimate, iterate_runs, run_clusters
+from vca_core.metrics.rates import (
+    ESTIMATE,
+    as_float,
+    estimate,
+    iterate_runs,
+    names_of,
+    run_clusters,
+)
 from vca_core.stats import bootstrap_means
 
 PAIR_STRATA = {"overall": None, "relation_consistent": "relation_consistent", "joint": "joint"}
@@ -53,12 +60,13 @@ def strata_rates(
     Returns
     -------
     DataFrame
-        `by`, ``model`` (None over models), ``pooling`` in {"run", "micro", "macro"}, ``stratum``
+        `by`, ``model`` (null over models), ``pooling`` in {"run", "micro", "macro"}, ``stratum``
         (of `strata`, then of `contrasts`), ``metric`` (the target), the columns of an estimate and
         ``n_models``. Micro is the mean over all models' records, macro the unweighted mean over
         the ``n_models`` models that have the value. ``n`` and ``n_clusters`` of a contrast are
         those of its first stratum.
     """
+    by = names_of(by)
     masks = [column for column in strata.values() if column is not None]
     require_columns(records, ("model", "sample_id", *by, *targets, *masks))
     seed = int(rng.integers(2**63))
@@ -166,6 +174,7 @@ def outcomes_by_stratum(
     The paper's row over models is the macro one. The increment compares overlapping strata, since
     Joint is part of :math:`\text{Rel}_o`. Source: [liu2026visual]_, Sec. 4 and 15.
     """
+    by = names_of(by)
     require_columns(outcomes, ("edit_id",), " Call `edit_outcomes` first.")
     return strata_rates(
         outcomes,
@@ -202,6 +211,7 @@ def natural_correspondence(
     Uncredited doesn't mean blind: such a decision can still follow an edit. The paper's figure is
     the micro one. Source: [liu2026visual]_, Sec. 4 and 10.
     """
+    by = names_of(by)
     require_columns(outcomes, ("edit_id", "correct", "dependent"), " Call `edit_outcomes` first.")
     correct = outcomes["correct"].astype("boolean")
     return strata_rates(

@@ -108,7 +108,7 @@ def _neutral_margins(audit: pd.DataFrame, neutral: pd.DataFrame) -> np.ndarray:
             f"the note {row['text_state']!r} more than once (model {row['model']!r})."
         )
     bare = neutral.assign(
-        **{c: "neutral" for c in ("dataset", "sample_id") if c not in neutral.columns}
+        **{c: neutral["stem_id"] for c in ("dataset", "sample_id") if c not in neutral.columns}
     )
     found = _beside(audit, bare, key)
     if len(audit) and np.isnan(found).all():

@@ -29,7 +29,7 @@ def neutral_contrast(
     Returns
     -------
     DataFrame, one row per run or pooling and metric
-        ``model`` (None over models), ``dataset``, ``pooling`` in {"run", "micro", "macro"},
+        ``model`` (null over models), ``dataset``, ``pooling`` in {"run", "micro", "macro"},
         ``metric`` in {"original_support", "neutral_support", "neutral_contrast" (their mean
         difference)} in nats for runs alone, and "exceeds_neutral" (fraction), and the columns of an
         estimate over the C-U decisions that have a neutral picture; NaN with ``n`` = 0 where there
@@ -48,7 +48,15 @@ def neutral_contrast(
     """
     require_columns(
         audit,
-        ("stem_id", "direction", "cu", "margin_neutral", "neutral_contrast", "exceeds_neutral"),
+        (
+            "stem_id",
+            "direction",
+            "cu",
+            "margin_original",
+            "margin_neutral",
+            "neutral_contrast",
+            "exceeds_neutral",
+        ),
         " Call `audit_factorial` first.",
     )
     options = {

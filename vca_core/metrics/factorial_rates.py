@@ -55,7 +55,7 @@ def agreement_rates(
     Returns
     -------
     DataFrame, one row per run or pooling and metric
-        ``model`` (None over models), ``dataset``, ``pooling`` in {"run", "micro", "macro"},
+        ``model`` (null over models), ``dataset``, ``pooling`` in {"run", "micro", "macro"},
         ``metric``, ``value``, ``low``, ``high`` as fractions, ``n`` and ``n_clusters`` (stems) in
         the denominator, ``n_undefined`` resamples, ``n_models`` with a decision in the denominator,
         and ``interval_kind``: "wilson" for a run, "stem_bootstrap" over models. ``metric`` is
@@ -64,7 +64,8 @@ def agreement_rates(
         - "cu_given_correct", "responsive_mass" and "nonresponsive_mass" (C-U and responsive, C-U
           and not), of the correct ones;
         - "responsive_given_cu", "answer_flip_given_cu", "exceeds_neutral_given_cu" (of those with
-          a neutral picture) and "response_above_<threshold>", of the C-U ones.
+          a neutral picture) and "response_above_<threshold>" (written
+          as `:g` does: 0.1, 1), of the C-U ones.
 
         A rate of no decisions is NaN, and a model without any is left out of the macro mean.
 
@@ -186,6 +187,9 @@ def agreement_rates_of_counts(
         If a column is missing, or a count is not a whole number between 0 and its total.
     """
     require_columns(counts, ("model", *COUNTS))
+    if counts["model"].duplicated().any():
+        twice = counts.loc[counts["model"].duplicated(), "model"].iloc[0]
+        raise SchemaError(f"`counts` must have one row per model, got {twice!r} again.")
     counts = counts.assign(n_nonresponsive=counts["n_cu"] - counts["n_responsive"])
     rows = []
     for metric, (part, whole) in SHARES.items():

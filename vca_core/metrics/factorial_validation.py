@@ -72,7 +72,7 @@ def source_rates(
     Returns
     -------
     DataFrame, one row per run or pooling and metric
-        ``model`` (None over models), ``dataset``, ``pooling`` in {"run", "micro", "macro"},
+        ``model`` (null over models), ``dataset``, ``pooling`` in {"run", "micro", "macro"},
         ``metric`` in {"true_positive_rate", "false_positive_rate"} over all decisions of the
         source, {"roc_auc_image_gap", "roc_auc_confidence"}, which rank image-source above
         text-source decisions among the correct ones of each model (no micro: nats are not ranked

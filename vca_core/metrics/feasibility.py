@@ -98,8 +98,15 @@ def feasibility_contrast(
     """
     require_columns(geometry, ("pair_id", "feasible"))
     measured = [name for name in GEOMETRY if name in geometry.columns]
+    feasible = geometry["feasible"].map({True: True, False: False}).astype("boolean")
+    if feasible.isna().any():
+        row = geometry[feasible.isna()].iloc[0]
+        raise SchemaError(
+            f"`feasible` must be true or false, got {row['feasible']!r} for pair_id "
+            f"{row['pair_id']!r} ({feasible.isna().sum()} of {len(geometry)} pairs)."
+        )
     facts = geometry[["pair_id", "feasible", *measured]].assign(
-        feasible=geometry["feasible"].astype(bool), excluded=~geometry["feasible"].astype(bool)
+        feasible=feasible.astype(bool), excluded=~feasible.astype(bool)
     )
     if facts["pair_id"].duplicated().any():
         twice = facts.loc[facts["pair_id"].duplicated(), "pair_id"].iloc[0]

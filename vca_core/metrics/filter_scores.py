@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.special import expit
 
 from vca_core.metrics.checks import correct_decisions, finite_margin
+from vca_core.metrics.probability import probability_difference
 from vca_core.metrics.support import CONTROLS, audit_support
 from vca_core.records import SchemaError
 
@@ -51,9 +52,10 @@ def shortcut_score(
     text-only evidence; both readings of T are ours, and no printed value decides between them.
     """
     gold = _gold_sign(margins, "shortcut")
-    p_o, p_t = (expit(gold * finite_margin(margins, c)) for c in ("original", "text_only"))
+    original, text_only = (gold * finite_margin(margins, c) for c in ("original", "text_only"))
+    p_t = expit(text_only)
     if text_evidence == "above_chance":
-        text = np.where(p_t > CHANCE, (p_t - CHANCE) / (1 - CHANCE), 0.0)
+        text = np.maximum(np.tanh(text_only / 2), 0.0)  # (p_t - 1/2) / (1 - 1/2)
     elif text_evidence == "probability":
         says_yes = finite_margin(margins, "text_only") >= 0
         text = np.where(says_yes == (gold > 0), p_t, 0.0)
@@ -61,7 +63,7 @@ def shortcut_score(
         raise ValueError(
             f"`text_evidence` must be 'above_chance' or 'probability', got {text_evidence!r}."
         )
-    return text - (p_o - p_t) / (1 - CHANCE)
+    return text - probability_difference(original, text_only) / (1 - CHANCE)
 
 
 def visnec_style(margins: pd.DataFrame) -> np.ndarray:
@@ -135,8 +137,7 @@ def probability_gap(margins: pd.DataFrame) -> np.ndarray:
     original = finite_margin(margins, "original")
     direction = np.where(original >= 0, 1, -1)
     control = np.max([direction * finite_margin(margins, c) for c in CONTROLS], axis=0)
-    # As a difference of the other answer's probabilities: near 1 there is nothing left to tell.
-    return expit(-control) - expit(-direction * original)
+    return probability_difference(direction * original, control)
 
 
 def _image_gap(margins: pd.DataFrame) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -62,6 +63,10 @@ def group_scores(margins: pd.DataFrame, score: str) -> pd.DataFrame:
         found = ", ".join(map(repr, margins["dataset"].unique())) or "none"
         raise SchemaError(f"A filter orders the groups of one data set, got {found}.")
     check_unique(margins)
+    for column in ("interface", "wording"):
+        if column in margins.columns and margins[column].nunique() > 1:
+            found = ", ".join(map(repr, margins[column].unique()))
+            raise SchemaError(f"A filter orders statements of one `{column}`, got {found}.")
     groups = group_ids(margins)
     _check_shared(margins, groups)
     if score in FILTERS:
@@ -118,7 +123,9 @@ def rank_panel(means: pd.DataFrame, ranked: bool) -> pd.Series:
     """
     means = means.sort_index(axis=1)
     if not ranked:
-        return means.mean().rename("score")
+        # Exact sums: models in another order, or scores that swap models, are ties.
+        exact = [math.fsum(column) / len(means) for column in means.to_numpy().T]
+        return pd.Series(exact, index=means.columns, name="score")
     # Whole ranks are added before the division, so that equal sums stay equal.
     ranks = rankdata(means.to_numpy()[:, ::-1], method="ordinal", axis=1)[:, ::-1]
     share = ranks.sum(axis=0) / (means.shape[0] * means.shape[1])

@@ -44,7 +44,7 @@ def filtered_rates(
     Returns
     -------
     DataFrame, one row per held-out model, and over them, filter, coverage and metric
-        ``dataset``, ``model`` (the one held out; None over models), ``pooling`` in {"run",
+        ``dataset``, ``model`` (the one held out; null over models), ``pooling`` in {"run",
         "macro"}, ``filter``, ``coverage``, ``metric`` in {"accuracy", "blind_gap", "visual_gain",
         "dependent"}, then ``value, low, high, n, n_clusters, n_undefined`` and ``n_models``.
         Fractions. Macro is the unweighted mean over the held-out models, and its ``n`` the records

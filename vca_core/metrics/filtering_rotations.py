@@ -102,6 +102,7 @@ def rotate(
     rng: np.random.Generator,
 ) -> Iterator[tuple[str, list[Rotation]]]:
     """Rotations of each data set, all models in the same resamples of the groups."""
+    require_columns(audit, ("model", "dataset", "sample_id"))
     if not kept.index.equals(audit.index):
         raise SchemaError(
             f"`kept` must have the rows of `audit`, got {len(kept)} rows for {len(audit)}, or "

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
 
 from vca_core.metrics.checks import correct_decisions, finite_margin, require_columns
 from vca_core.metrics.control_sets import optional_margin
 from vca_core.metrics.filter_scores import visnec_style
-from vca_core.metrics.rates import RUN, as_float, iterate_runs
+from vca_core.metrics.probability import probability_difference
+from vca_core.metrics.rates import RUN, as_float, iterate_runs, names_of
 
 SIGNALS = (
     "confidence",
@@ -75,6 +75,7 @@ def proxy_signals(audit: pd.DataFrame, *, by: Sequence[str] = RUN) -> pd.DataFra
     among the two answers, :math:`-\log \sigma(\pm m)`, all that a margin tells. Source:
     [liu2026visual]_, Sec. 18.
     """
+    by = names_of(by)
     require_columns(audit, ("direction", "image_gap"), " Call `audit_support` first.")
     place = pd.Series(np.arange(len(audit)), audit.index)
     found = pd.DataFrame(np.nan, index=range(len(audit)), columns=list(SIGNALS))
@@ -89,7 +90,7 @@ def _signals(run: pd.DataFrame) -> dict[str, np.ndarray]:
     others = ("mismatch", "relation_erased", "irrelevant_erased")
     margin = {"original": finite_margin(run, "original")}
     margin |= {c: optional_margin(run, c) for c in others}
-    p = {c: expit(direction * m) for c, m in margin.items()}  # of the decision
+    r = {c: direction * m for c, m in margin.items()}
     says_yes = direction > 0
     right = as_float(correct_decisions(run, says_yes))
     known = ~np.isnan(right)
@@ -101,10 +102,12 @@ def _signals(run: pd.DataFrame) -> dict[str, np.ndarray]:
         "confidence": np.abs(margin["original"]),
         "visnec_style": visnec,
         "perceptual_score": right - still_right,
-        "permutation_drop": p["original"] - p["mismatch"],
+        "permutation_drop": probability_difference(r["original"], r["mismatch"]),
         "fpvg_style": after["irrelevant_erased"] * (1 - after["relation_erased"]),
-        "negative_sufficiency": p["irrelevant_erased"] - p["original"],
-        "comprehensiveness": p["original"] - p["relation_erased"],
-        "comprehensiveness_minus_sufficiency": p["irrelevant_erased"] - p["relation_erased"],
+        "negative_sufficiency": probability_difference(r["irrelevant_erased"], r["original"]),
+        "comprehensiveness": probability_difference(r["original"], r["relation_erased"]),
+        "comprehensiveness_minus_sufficiency": probability_difference(
+            r["irrelevant_erased"], r["relation_erased"]
+        ),
         "image_gap": as_float(run["image_gap"]),
     }

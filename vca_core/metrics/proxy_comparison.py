@@ -11,7 +11,14 @@ from vca_core.metrics.checks import require_columns
 from vca_core.metrics.matching import matches
 from vca_core.metrics.proxies import SIGNALS
 from vca_core.metrics.ranking import weighted_ranking
-from vca_core.metrics.rates import ESTIMATE, as_float, estimate, iterate_runs, run_clusters
+from vca_core.metrics.rates import (
+    ESTIMATE,
+    as_float,
+    estimate,
+    iterate_runs,
+    names_of,
+    run_clusters,
+)
 from vca_core.records import SchemaError
 from vca_core.resampling import resample_counts
 
@@ -56,7 +63,7 @@ def proxy_comparison(
     Returns
     -------
     DataFrame, one row per group, model or their mean, score and metric
-        `by`, ``model`` (None for the mean), ``pooling`` in {"run", "macro"}, ``target``,
+        `by`, ``model`` (null for the mean), ``pooling`` in {"run", "macro"}, ``target``,
         ``score``, ``metric`` in {"base_rate", "roc_auc", "average_precision"} (fractions), and the
         columns of an estimate. Macro, which the paper reports, is the unweighted mean of the
         models; like an AUROC it is NaN where all outcomes of a model are the same. A score of
@@ -72,6 +79,7 @@ def proxy_comparison(
     -----
     No signal is fitted to an outcome. Source: [liu2026visual]_, Sec. 18.
     """
+    by = names_of(by)
     require_columns(signals, (*match, *scores))
     require_columns(outcomes, ("model", "dataset", "sample_id", *match, *by, cluster, target))
     statements = matches(outcomes, signals, on=list(match))

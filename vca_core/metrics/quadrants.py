@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from vca_core.metrics.checks import require_columns
-from vca_core.metrics.rates import RUN, as_float, rate_frame
+from vca_core.metrics.rates import RUN, as_float, names_of, rate_frame
 from vca_core.records import SchemaError
 
 QUADRANTS = ("high_dependent", "high_uncredited", "low_dependent", "low_uncredited")
@@ -37,6 +37,7 @@ def confidence_quadrants(audit: pd.DataFrame, *, by: Sequence[str] = RUN) -> pd.
     That the median itself is high is a reading, which the published counts suggest: more than half
     of the records are. Source: [liu2026visual]_, Sec. 15.
     """
+    by = names_of(by)
     need = (*by, "margin_original", "dependent")
     require_columns(audit, need, " Call `audit_support` first.")
     confidence = audit["margin_original"].abs()
@@ -120,6 +121,7 @@ def quadrant_rates(
     -----
     Source: [liu2026visual]_, Sec. 15.
     """
+    by = names_of(by)
     require_columns(records, ("quadrant", *targets), " Call `confidence_quadrants` first.")
 
     def measures(run: pd.DataFrame) -> dict[tuple[str, str], np.ndarray]:

@@ -9,7 +9,14 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from vca_core.metrics.checks import require_columns
-from vca_core.metrics.rates import ESTIMATE, as_float, estimate, iterate_runs, run_clusters
+from vca_core.metrics.rates import (
+    ESTIMATE,
+    as_float,
+    estimate,
+    iterate_runs,
+    names_of,
+    run_clusters,
+)
 from vca_core.records import SchemaError
 from vca_core.resampling import resample_counts
 
@@ -109,7 +116,7 @@ def ranking_rates(
     Returns
     -------
     DataFrame, one row per group, model or pooling, target, score and metric
-        `by`, ``model`` (None over models), ``pooling`` in {"run", "macro", "rank"}, ``target``,
+        `by`, ``model`` (null over models), ``pooling`` in {"run", "macro", "rank"}, ``target``,
         ``score``, ``metric`` in {"base_rate", "roc_auc", "average_precision",
         "high_minus_low"} (fractions), and the columns of an estimate. Macro is the unweighted mean
         of the models; rank pools the records of all models after a percentile rank within each.
@@ -126,6 +133,7 @@ def ranking_rates(
     third; which record is in which third is settled once, not in each resample. Ties go by the
     order of names. Source: [liu2026visual]_, Sec. 15.
     """
+    by = names_of(by)
     require_columns(records, ("model", "sample_id", *by, *targets, *scores))
     seed = int(rng.integers(2**63))
     rows = []
@@ -156,7 +164,9 @@ def _rank_group(
     """Estimates of one target and score: each model, their mean, and pooled by rank."""
     y = as_float(group[target])
     known = ~np.isnan(y)
-    s = _finite(group, score, known)
+    if not np.isin(y[known], (0, 1)).all():
+        raise SchemaError(f"`{target}` must hold events, true, false or null, got other numbers.")
+    s = finite_scores(group, score, known)
     ranks = percentile_rank(pd.Series(np.where(known, s, np.nan), group.index), group["model"])
     parts = [(known & (group["model"] == m).to_numpy(), s) for m in models] + [(known, ranks)]
     codes = [clusters[rows] for rows, _ in parts]
@@ -188,7 +198,8 @@ def _rank_group(
     return sorted(out, key=lambda row: order[row[0][1]])
 
 
-def _finite(group: pd.DataFrame, score: str, known: np.ndarray) -> np.ndarray:
+def finite_scores(group: pd.DataFrame, score: str, known: np.ndarray) -> np.ndarray:
+    """Scores as floats; refuses one that is not finite where the target is known."""
     s = as_float(group[score])
     bad = known & ~np.isfinite(s)
     if bad.any():

@@ -59,6 +59,8 @@ def run_clusters(run: pd.DataFrame, cluster: str = "pair_id") -> np.ndarray:
     Codes follow the sorted names, so the order of rows does not matter, and equal clusters have
     equal codes in every run.
     """
+    if cluster != "pair_id":  # data without pairs have no such column; other clusters are asked for
+        require_columns(run, (cluster,))
     alone = run[cluster].isna() if cluster in run.columns else pd.Series(True, run.index)
     name = run["sample_id"].astype(str)
     if not alone.all():

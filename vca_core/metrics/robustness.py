@@ -9,7 +9,7 @@ import pandas as pd
 
 from vca_core.metrics.checks import finite_margin, require_columns
 from vca_core.metrics.rates import RUN, as_float, rate_frame
-from vca_core.metrics.support import CONTROLS, EVENTS
+from vca_core.metrics.support import CONTROLS
 
 
 def _mismatch_support(run: pd.DataFrame) -> np.ndarray:
@@ -64,7 +64,8 @@ def sensitivity_rates(
     -----
     Source: [liu2026visual]_, Sec. 18.
     """
-    require_columns(audit, ("direction", *EVENTS, "strict"), " Call `audit_support` first.")
+    needed = ("direction", "dependent", "strict", "image_gap", "margin_original")
+    require_columns(audit, needed, " Call `audit_support` first.")
 
     def measures(run: pd.DataFrame) -> dict[tuple[str], np.ndarray]:
         mismatch = _mismatch_support(run)
@@ -130,7 +131,7 @@ def permutation_calibration(
     ``difference`` = original-only - permutation-only = the rise of C-U under the permutation.
     Source: [liu2026visual]_, Sec. 18.
     """
-    require_columns(audit, ("direction", *EVENTS), " Call `audit_support` first.")
+    require_columns(audit, ("direction", "correct", "dcc"), " Call `audit_support` first.")
 
     def measures(run: pd.DataFrame) -> dict[tuple[str], np.ndarray]:
         mismatch = _mismatch_support(run)

@@ -8,8 +8,15 @@ import numpy as np
 import pandas as pd
 
 from vca_core.metrics.checks import require_columns
-from vca_core.metrics.ranking import percentile_rank, ranking_rates, weighted_ranking
-from vca_core.metrics.rates import ESTIMATE, as_float, estimate, iterate_runs, run_clusters
+from vca_core.metrics.ranking import finite_scores, percentile_rank, ranking_rates, weighted_ranking
+from vca_core.metrics.rates import (
+    ESTIMATE,
+    as_float,
+    estimate,
+    iterate_runs,
+    names_of,
+    run_clusters,
+)
 from vca_core.resampling import resample_counts
 
 
@@ -49,6 +56,7 @@ def same_record_checks(
     Convergent checks, not independent ones: the scores are from the same records. Source:
     [liu2026visual]_, Sec. 15.
     """
+    by = names_of(by)
     require_columns(sources, ("relation_consistent", "false_only"), " Call `source_records` first.")
     options = {
         "n_resamples": n_resamples,
@@ -97,7 +105,7 @@ def conditional_roc_auc(
     Returns
     -------
     DataFrame
-        `by`, ``model`` (None for the mean), ``pooling`` in {"run", "macro"}, ``target``,
+        `by`, ``model`` (null for the mean), ``pooling`` in {"run", "macro"}, ``target``,
         ``score``, ``metric`` "conditional_roc_auc", and the columns of an estimate. NaN where no
         bin has both classes, and then for the mean too.
 
@@ -106,6 +114,7 @@ def conditional_roc_auc(
     Which record is in which bin is settled once, not in each resample. Source: [liu2026visual]_,
     Sec. 15.
     """
+    by = names_of(by)
     require_columns(records, ("model", "sample_id", *by, target, score, given))
     if n_bins < 1:
         raise ValueError(f"`n_bins` must be at least 1, got {n_bins}.")
@@ -117,8 +126,9 @@ def conditional_roc_auc(
         y = as_float(group[target])
         known = ~np.isnan(y)
         parts = [np.flatnonzero(known & (group["model"] == m).to_numpy()) for m in models]
+        finite_scores(group, given, known)
         bins = [_bins(group[given].iloc[part], n_bins) for part in parts]
-        s = as_float(group[score])
+        s = finite_scores(group, score, known)
 
         def measure(counts: np.ndarray, y=y, s=s, parts=parts, bins=bins, clusters=clusters):
             return np.array(

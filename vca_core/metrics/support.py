@@ -123,7 +123,7 @@ def support_rates(
     -----
     Source: [liu2026visual]_, Sec. 3 and Sec. 9 (5,000 paired resamples, seed 20260719).
     """
-    require_columns(audit, EVENTS, " Call `audit_support` first.")
+    require_columns(audit, EVENTS[:4], " Call `audit_support` first.")
     names = {"accuracy": "correct", "dependent": "dependent", "dcc": "dcc", "cu": "cu"}
     return rate_frame(
         audit,

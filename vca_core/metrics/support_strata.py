@@ -17,7 +17,6 @@ from vca_core.metrics.rates import (
     rate_frame,
     seeded_runs,
 )
-from vca_core.metrics.support import EVENTS
 from vca_core.records import LABELS
 from vca_core.stats import bootstrap_means
 
@@ -83,7 +82,7 @@ def rates_by(
     -----
     Source: [liu2026visual]_, Sec. 12 (direction strata) and Sec. 13 (relation families).
     """
-    require_columns(audit, (column, *EVENTS, "strict"))
+    require_columns(audit, (column, *RATES.values()))
     strata = _strata(audit, column)
 
     def measures(run: pd.DataFrame) -> dict[tuple, np.ndarray]:
@@ -127,7 +126,7 @@ def balanced_rates(
     A macro mean over two strata, from exact counts. Source: [liu2026visual]_, Sec. 12, whose
     table averages strata that were rounded first and so differs by up to 0.01 points.
     """
-    require_columns(audit, (*EVENTS, "strict", "prediction"), " Call `audit_support` first.")
+    require_columns(audit, (*RATES.values(), "prediction"), " Call `audit_support` first.")
     if "label" not in audit.columns:
         audit = audit.assign(label=None)
     by = names_of(by)

@@ -49,6 +49,7 @@ def visual_dependence(
     A statement about a run, not about records. The paper strips the formula; this reading gives
     whole counts in seven of its eight cells. Source: [liu2026visual]_, Sec. 18.
     """
+    by = names_of(by)
     require_columns(audit, ("direction", "correct"), " Call `audit_support` first.")
     contexts = {"accuracy": "original"} | {f"accuracy_{c}": c for c in CONTROLS}
     rows = []
