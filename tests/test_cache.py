@@ -231,8 +231,8 @@ def test_load_margins_names_what_is_unknown_or_absent(tmp_path):
         with pytest.raises(SchemaError, match=match):
             load_margins(tmp_path, **options)
     for options, match in (
-        ({"models": ["x"]}, r"`models` names \['x'\].*there are \['m'\]"),
-        ({"datasets": ["x"]}, "`datasets` names"),
+        ({"models": ["x"]}, r"no yes_no scores of models \['x'\].*there are \['m'\]"),
+        ({"datasets": ["x"]}, "no yes_no scores of datasets"),
         ({"interface": "true_false"}, "No true_false scores"),
         ({"contexts": ["original", "blank"]}, r"1 of 1 samples .*\{'blank': 1\}"),
     ):

@@ -254,3 +254,14 @@ def test_relation_rates_refuse_mixed_interfaces_and_margins(margins):
         relation_rates(pairs, n_resamples=5, rng=generator())
     with pytest.raises(SchemaError, match="`relation_consistent` is missing.*`audit_pairs` first"):
         relation_rates(margins, n_resamples=5, rng=generator())
+
+
+def test_without_polarity_the_label_says_which_statement_is_true(margins):
+    labelled = margins.assign(label=margins["polarity"].map({"true": "yes", "false": "no"}))
+    for frame in (labelled.drop(columns="polarity"), labelled.assign(polarity=None)):
+        pd.testing.assert_frame_equal(audit_pairs(frame), audit_pairs(margins))
+    with pytest.raises(SchemaError, match="`polarity` is missing"):
+        audit_pairs(margins.drop(columns="polarity"))
+    some = labelled.assign(polarity=margins["polarity"].where(margins.index > 0))
+    with pytest.raises(SchemaError, match="`polarity` must be 'true' or 'false'.*'joint-0'"):
+        audit_pairs(some)

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 
 NOT_SCORED = "NotScoredError"
+MARKER = "papermill-error-cell-tag"
+"""Tag of the cells in which papermill announces an exception."""
 MARK = "vca-cut"
 
 
@@ -21,9 +23,15 @@ def cut(notebook: dict) -> bool:
     for place, cell in enumerate(notebook["cells"]):
         for output in cell.get("outputs", []):
             if output["output_type"] == "error" and output["ename"] == NOT_SCORED:
-                notebook["cells"][place:] = [note(output["evalue"])]
+                kept = [c for c in notebook["cells"][:place] if not marks_error(c)]
+                notebook["cells"] = [*kept, note(output["evalue"])]
                 return True
     return False
+
+
+def marks_error(cell: dict) -> bool:
+    """Whether a cell is papermill's own announcement."""
+    return MARKER in cell["metadata"].get("tags", [])
 
 
 def note(reason: str) -> dict:

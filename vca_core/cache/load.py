@@ -82,8 +82,8 @@ def load_margins(
             p for p in paths if p.parent.parent.name not in SPECIAL or p.parent.parent.name in extra
         ] or paths
     named = {path: names_in(path) for path in paths}
-    _refuse_unknown("models", models, [model for model, _ in named.values()])
-    _refuse_unknown("datasets", datasets, [dataset for _, dataset in named.values()])
+    _refuse_unknown("models", models, [model for model, _ in named.values()], interface)
+    _refuse_unknown("datasets", datasets, [dataset for _, dataset in named.values()], interface)
     wide = [
         _pivot(_normalise(read_scores(path)), path, contexts, incomplete)
         for path, (model, dataset) in named.items()
@@ -113,12 +113,14 @@ def _normalise(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{c: frame[c].astype(object).where(frame[c].notna(), None) for c in text})
 
 
-def _refuse_unknown(what: str, asked: Sequence[str], there: Sequence[str | None]) -> None:
+def _refuse_unknown(
+    what: str, asked: Sequence[str], there: Sequence[str | None], interface: str
+) -> None:
     have = sorted({name for name in there if name is not None})
     unknown = [name for name in asked if name not in have]
     if unknown:
         raise NotScoredError(
-            f"`{what}` names {unknown}, which have no scores here; there are {have}."
+            f"There are no {interface} scores of {what} {unknown} here; there are {have}."
         )
 
 

@@ -46,8 +46,9 @@ def audit_pairs(margins: pd.DataFrame) -> pd.DataFrame:
     margins : DataFrame, one row per (model, dataset, interface, wording, sample_id)
         Margins, or the frame of `audit_support`: ``model``, ``dataset``, ``sample_id``,
         ``pair_id``, ``polarity`` in {"true", "false"} and ``margin_original``,
-        ``margin_text_only``, ``margin_blank`` in nats. No label is needed. Rows with a null
-        ``pair_id`` belong to no pair and are left out.
+        ``margin_text_only``, ``margin_blank`` in nats. Where no row has a ``polarity`` the
+        ``label`` stands in for it, yes for the true statement. Rows with a null ``pair_id`` belong
+        to no pair and are left out.
 
     Returns
     -------
@@ -72,7 +73,8 @@ def audit_pairs(margins: pd.DataFrame) -> pd.DataFrame:
     four margins, so its sign is exact, whereas the difference of two rounded :math:`H_c` can be
     zero in a Joint pair. Source: [liu2026visual]_, Sec. 3 and 13.
     """
-    require_columns(margins, ("model", "dataset", "sample_id", "pair_id", "polarity"))
+    require_columns(margins, ("model", "dataset", "sample_id", "pair_id"))
+    margins = _with_polarity(margins)
     paired = margins["pair_id"].notna()
     if len(margins) and not paired.any():
         raise NotScoredError(
@@ -114,6 +116,16 @@ def audit_pairs(margins: pd.DataFrame) -> pd.DataFrame:
             joint=held["original"] & pair_dependent,
         )
     )
+
+
+def _with_polarity(margins: pd.DataFrame) -> pd.DataFrame:
+    if "label" not in margins.columns:
+        require_columns(margins, ("polarity",))
+        return margins
+    if "polarity" in margins.columns and margins["polarity"].notna().any():
+        return margins
+    by_label = margins["label"].map({"yes": "true", "no": "false"})
+    return margins.assign(polarity=by_label.astype(object).where(by_label.notna(), None))
 
 
 def _pairs(statements: pd.DataFrame, keys: list[str]) -> tuple[np.ndarray, np.ndarray]:
