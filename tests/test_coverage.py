@@ -167,6 +167,9 @@ def test_values_table_counts_each_table_once():
     assert table["Tables"].sum() == len(TABLES) == 37
     assert table["Computed here"].sum() == TABLES["page"].notna().sum()
     assert table["Published values"].tolist()[0] == "printed: every value is printed"
+    printed = TABLES[TABLES["values"] == "printed"]
+    assert printed["shown_target"].str.startswith("tab-published-").all()
+    assert table["Shown here"].tolist()[0] == len(printed)
 
 
 def test_ranges_table_keeps_the_printed_digits():

@@ -94,7 +94,7 @@ def test_increments_table_says_what_each_row_is_of(rows):
     table = tables.increments_table(rows)
     assert {"Added", "Ridge"} < set(table)
     assert not table.duplicated(["Target", "Setting", "Added", "Ridge"]).any()
-    assert {"all records", "within original pairs", "within Rel.", "signed-margin rank",
+    assert {"all records", "original pair right", "within Rel.", "signed-margin rank",
             "without a", "a held out", "a", "horizontal"} < set(table["Setting"])  # fmt: skip
 
 

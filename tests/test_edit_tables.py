@@ -76,10 +76,29 @@ def test_correspondence_table(outcomes):
     rates = metrics.natural_correspondence(outcomes, **OPTIONS, rng=generator())
     table = tables.correspondence_table(rates).set_index("Model")
     right = outcomes[outcomes["correct"] & outcomes["dependent"]]
+    wrong = outcomes[outcomes["correct"] & ~outcomes["dependent"]]
     row = table.loc["All models (micro)"]
-    assert row["n"] == len(right)
+    assert (row["n, dependent"], row["n, not dependent"]) == (len(right), len(wrong))
+    assert "n" not in table and not table.astype(str).apply(lambda c: c.str.contains("n =")).any(
+        axis=None
+    )
     rate = 100 * right["edit_visible"].mean()
     assert row["Correct, dependent (%)"].startswith(f"{rate:.2f}")
+
+
+def test_correspondence_table_of_a_model_with_one_kind(outcomes):
+    alone = outcomes.assign(dependent=outcomes["dependent"] | (outcomes["model"] == "b"))
+    rates = metrics.natural_correspondence(alone, **OPTIONS, rng=generator())
+    table = tables.correspondence_table(rates).set_index("Model")
+    assert table.loc["b", "n, not dependent"] == 0
+    assert (
+        table.loc["b", ["Correct, not dependent (%)", "Difference (points)"]].tolist() == ["–"] * 2
+    )
+    mean, other = (
+        table.loc[name, "Difference (points)"].split(" ")[0]
+        for name in ("Mean of models (macro)", "a")
+    )
+    assert mean == other  # the one model with both kinds
 
 
 def test_ranking_table_stacks_checks_and_names_scores(outcomes):
@@ -96,6 +115,8 @@ def test_ranking_table_stacks_checks_and_names_scores(outcomes):
 def test_shared_margin_table_puts_four_numbers_in_a_row():
     def long(metric, value, **keys):
         row = {"dataset": "pairs", "model": None, "pooling": "macro", "low": 0.1, "high": 0.9}
+        if "score" in keys:
+            row |= {"n_yes": 3, "n_no": 2}
         return row | {"metric": metric, "value": value, "n": 5} | keys
 
     both = {"target": "false_only"}
@@ -112,12 +133,47 @@ def test_shared_margin_table_puts_four_numbers_in_a_row():
         {
             "Target": "False statement alone",
             "Model": "Mean of models (macro)",
-            "n": 5,
+            "n yes": 3,
+            "n no": 2,
             "True margin (%)": "75.83 [10.0, 90.0]",
             "Gap (%)": "72.97 [10.0, 90.0]",
             "Gap within margin bins (%)": "44.88 [10.0, 90.0]",
             "Gap beside margin (points)": "-0.31 [10.0, 90.0]",
         }
+    ]
+
+
+def test_shared_margin_table_without_any_increment():
+    keys = {"pooling": "run", "target": "false_only", "score": "image_gap", "metric": "roc_auc"}
+    row = {"model": "m", "value": np.nan, "low": np.nan, "high": np.nan, "n": 5, "n_yes": 4}
+    rates = pd.DataFrame([keys | row | {"n_no": 1}])
+    table = tables.shared_margin_table(rates, pd.DataFrame())
+    shown = ["False statement alone", "m", 4, 1, "–", "–", "–", "–"]
+    assert table.iloc[0].tolist() == shown
+
+
+def test_quadrant_shares_table_has_a_column_per_quadrant(outcomes):
+    found = metrics.confidence_quadrants(outcomes)
+    rates = metrics.quadrant_rates(found, by=["model"], **OPTIONS, rng=generator())
+    table = tables.quadrant_shares_table(rates)
+    assert list(table)[:3] == ["Model", "n", "high, dependent (%)"] and len(table.columns) == 6
+    assert table["n"].tolist() == [20, 20]
+    total = table.iloc[:, 2:].map(lambda text: float(text.split(" ")[0])).sum(axis=1)
+    assert total.tolist() == pytest.approx([100, 100])
+
+
+def test_increments_table_names_the_original_pairs_as_the_paper_does():
+    row = {"added": "image_gap_rank", "baseline": "model", "hold_out": "edit_id", "ridge": 1.0,
+           "stratum": None, "n_clusters": 9, "metric": "increment", "value": 0.1, "low": 0.0,
+           "high": 0.2, "n": 30}  # fmt: skip
+    settings = [("edit_strict", "source_consistent"), ("edit_strict", "relation_consistent"),
+                ("edit_strict", "")]  # fmt: skip
+    rows = [row | {"target": target, "within": within} for target, within in settings]
+    table = tables.increments_table(pd.DataFrame(rows))
+    assert table[["Target", "Setting"]].to_numpy().tolist() == [
+        ["Flip and visibility", "original pair right"],
+        ["Strict composite", "within Rel."],
+        ["Strict composite", "all records"],
     ]
 
 
@@ -226,4 +282,5 @@ def test_published_edits_show_each_column_that_is_printed(table):
     aside = {"units", "note", "of", "low", "high"} | bounds
     assert set(printed) - aside <= set(COLUMNS[table]) <= set(printed)
     shown = tables.published_edits(table, name="tab-x").to_markdown()
-    assert shown.startswith(f"~~~~{{dropdown}} Published values: {table}")
+    place = "running text" if "quantity" in printed else table
+    assert shown.startswith(f"~~~~{{dropdown}} Published values: {place}")

@@ -100,9 +100,9 @@ def test_source_and_neutral_tables_leave_nats_over_models_blank(audit, margins):
 
 def test_factorial_text_table_shows_printed_values():
     table = tables.factorial_text_table().set_index("Quantity")
-    assert table.loc["InternVL: responsive C-U (%)", "Value"] == "81.57 [77.04, 85.38]"
-    assert table.loc["InternVL: responsive C-U (%)", "Interval"] == "Wilson"
-    assert table.loc["Mean of models: C-U of correct (%)"].tolist() == ["42.77", "–"]
+    row = table.loc["InternVL: responsive C-U"]
+    assert row.to_dict() == {"Value": "81.57 [77.04, 85.38]", "Unit": "%", "Interval": "Wilson"}
+    assert table.loc["Mean of models: C-U of correct"].tolist() == ["42.77", "%", "–"]
     assert len(table) < len(published_table("factorial_text"))
 
 

@@ -82,6 +82,38 @@ def test_proxies_table_says_what_was_not_scored(audit):
     assert cells["Permutation drop"] == "– (n = 0)"
 
 
+def test_proxies_reading_counts_among_signals_that_have_a_value():
+    values = {"confidence": 0.9, "visnec_style": np.nan, "fpvg_style": 0.7, "image_gap": 0.6}
+    frame = pd.DataFrame({"score": list(values), "value": list(values.values())})
+    frame = frame.assign(low=frame["value"] - 0.15, high=frame["value"] + 0.1, metric="roc_auc")
+    frame = frame.assign(pooling="macro", dataset="pairs")
+    variant = frame.tail(1).assign(score="text_only_gap", value=0.99)  # no signal of that table
+    ranking = pd.concat([frame, variant], ignore_index=True)
+    text = tables.proxies_reading({"the outcome": ranking})
+    assert text == (
+        "On the outcome the image gap has a mean AUROC of 60.00 %, and confidence, the size of "
+        "the original margin, 90.00 %; of the 2 other signals that could be computed, 2 rank it "
+        "better than the gap does, 1 of them with an interval wholly above the gap's."
+    )
+    both = pd.concat([ranking, ranking.assign(dataset="mine")])
+    named = tables.proxies_reading({"the outcome": both})
+    assert "the outcome (Scene pairs)" in named and "the outcome (mine)" in named
+    unknown = ranking.assign(value=ranking["value"].where(ranking["score"] != "image_gap"))
+    for nothing in (unknown, ranking.head(0)):
+        text = tables.proxies_reading({"the outcome": nothing})
+        assert text.startswith("There is no AUROC on the outcome: it needs ")
+
+
+def test_proxies_reading_leaves_out_what_was_not_scored(audit):
+    bare = metrics.proxy_signals(audit.drop(columns=["margin_mismatch", "margin_relation_erased"]))
+    ranked = metrics.proxy_comparison(
+        bare, metrics.audit_pairs(bare), "relation_consistent", **options()
+    )
+    text = tables.proxies_reading({"relation consistency": ranked})
+    # left: confidence, VisNec-style, sufficiency
+    assert "of the 3 other signals that could be computed" in text and "nan" not in text
+
+
 def test_control_tables_show_sets_runs_and_all(audit):
     rates = metrics.control_sets(audit, **options())
     sets = tables.control_sets_table(rates)
@@ -143,4 +175,10 @@ def test_figures_draw_every_run(audit):
         )
         assert [text.get_text() for text in other.figure.legends[0].texts] == [*names.values()]
         other.figure.canvas.draw()
+        assert not other.texts
+        nothing = null.assign(value=np.nan, low=np.nan, high=np.nan)
+        empty = figures.plot_run_estimates(
+            nothing, plt.subplots()[1], names, title="t", label="l", null=0
+        )
+        assert [text.get_text() for text in empty.texts] == ["not in these scores"]
         plt.close("all")

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from vca_core.metrics import conditional_roc_auc, same_record_checks
+from vca_core.metrics import conditional_roc_auc, enough_of_both, same_record_checks
 from vca_core.records import SchemaError
 from vca_core.resampling import resample_counts
 from vca_core.stats import percentile_interval
@@ -141,3 +141,55 @@ def test_same_record_checks_rank_both_targets():
 def test_missing_column_is_named(column):
     with pytest.raises(SchemaError, match=f"`{column}` is missing"):
         same_record_checks(sources().drop(columns=column), **OPTIONS, rng=generator())
+
+
+def with_negatives(model, n_no):
+    """Give the records of one model whose false statement is accepted `n_no` times."""
+    frame = sources(models=(model,), seed=3).assign(direction=1)
+    says_no = np.arange(len(frame)) >= n_no
+    return frame.assign(relation_consistent=says_no, false_only=pd.array(says_no, "boolean"))
+
+
+@pytest.mark.parametrize(("n_no", "kept"), [(0, 0), (4, 0), (5, 40), (35, 40), (36, 0)])
+def test_enough_of_both_counts_the_rarer_class(n_no, kept):
+    assert len(enough_of_both(with_negatives("a", n_no), "false_only")) == kept
+    assert len(enough_of_both(with_negatives("a", n_no), "false_only", min_class=0)) == 40
+
+
+def test_enough_of_both_counts_inside_each_model_and_data_set():
+    frame = pd.concat([with_negatives("a", 4), with_negatives("b", 9)])
+    both = pd.concat([frame, with_negatives("a", 6).assign(dataset="more")], ignore_index=True)
+    found = enough_of_both(both, "false_only")[["dataset", "model"]].drop_duplicates()
+    assert found.to_numpy().tolist() == [["pairs", "b"], ["more", "a"]]
+
+
+def test_model_with_few_of_a_class_has_no_roc_auc_and_no_part_in_the_mean():
+    few, enough = with_negatives("a", 4), with_negatives("b", 9)
+    both = pd.concat([few, enough], ignore_index=True)
+    found = same_record_checks(both, **OPTIONS, rng=generator())
+    alone = same_record_checks(enough, **OPTIONS, rng=generator())
+    a = found[found["model"] == "a"]
+    assert a.loc[a["metric"] == "base_rate", "value"].tolist() == pytest.approx([0.9] * 4)
+    assert a.loc[a["metric"] != "base_rate", ["value", "low", "high"]].isna().all(axis=None)
+    assert (a["n_yes"] == 36).all() and (a["n_no"] == 4).all() and (a["n"] == 40).all()
+    over = ["pooling", "target", "score", "metric", "value", "low", "high", "n", "n_yes", "n_no"]
+    rest = [f[f["pooling"] != "run"][over].reset_index(drop=True) for f in (found, alone)]
+    pd.testing.assert_frame_equal(*rest)
+    assert (rest[0]["n_no"] == 9).all() and rest[0]["value"].notna().all()
+    all_in = same_record_checks(both, min_class=1, **OPTIONS, rng=generator())
+    assert (
+        all_in["value"].notna().all() and (all_in.query("pooling == 'macro'")["n_no"] == 13).all()
+    )
+
+
+def test_no_model_with_enough_leaves_empty_means_with_their_numbers():
+    both = pd.concat([with_negatives("a", 4), with_negatives("b", 0)], ignore_index=True)
+    found = same_record_checks(both, **OPTIONS, rng=generator())
+    assert found.loc[found["metric"] != "base_rate", ["value", "low", "high"]].isna().all(axis=None)
+    macro = found[found["pooling"] == "macro"]
+    assert (macro["n"] == 80).all() and (macro["n_yes"] == 76).all() and (macro["n_no"] == 4).all()
+
+
+def test_same_record_checks_of_nothing():
+    found = same_record_checks(sources().iloc[:0], **OPTIONS, rng=generator())
+    assert len(found) == 0 and {"value", "n_yes", "n_no"} < set(found)

@@ -29,7 +29,8 @@ def import_(
 
     Wide: a row per statement with margin_original, margin_text_only, margin_blank, … Long: a row
     per statement and context with context and margin, or loss_yes and loss_no. Also needed:
-    sample_id, model, dataset; label yes/no where accuracy is wanted; pair_id for pairs. A margin is
+    sample_id, model, dataset; label yes/no where accuracy is wanted; for relation pairs pair_id and
+    polarity, true or false (without polarity the label says which statement is true). A margin is
     loss(no) - loss(yes) in nats, positive for yes.
 
     Example: vca import scores.jsonl --map margin_text_only=margin_text --map label=gold

@@ -48,7 +48,10 @@ def plot_run_estimates(
         [part.assign(shown=metrics[m]) for m, part in zip(metrics, parts, strict=True)]
     )
     series = "shown" if shown["shown"].nunique() > 1 else None
-    return plot_forest(shown, ax, rows="run", series=series, title=title, label=label, null=null)
+    plot_forest(shown, ax, rows="run", series=series, title=title, label=label, null=null)
+    if shown["value"].isna().all():  # an empty frame would look like a fault
+        ax.text(0.5, 0.5, "not in these scores", ha="center", va="center", transform=ax.transAxes)
+    return ax
 
 
 def plot_agreement(frame: pd.DataFrame, ax: Axes) -> Axes:

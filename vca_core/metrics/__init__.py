@@ -40,7 +40,7 @@ from vca_core.metrics.relation import audit_pairs, relation_rates
 from vca_core.metrics.relation_inverses import pair_inverses
 from vca_core.metrics.relation_parts import pair_decomposition
 from vca_core.metrics.robustness import permutation_calibration, sensitivity_rates
-from vca_core.metrics.same_record import conditional_roc_auc, same_record_checks
+from vca_core.metrics.same_record import conditional_roc_auc, enough_of_both, same_record_checks
 from vca_core.metrics.support import (
     audit_support,
     decision_survival,
@@ -74,6 +74,7 @@ __all__ = [
     "decision_survival",
     "edit_outcomes",
     "empirical_null",
+    "enough_of_both",
     "ensemble_margins",
     "feasibility_contrast",
     "filter_overlaps",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -19,11 +20,57 @@ from vca_core.metrics.rates import (
 )
 from vca_core.resampling import resample_counts
 
+MIN_CLASS = 5
+"""Records of the rarer class below which a model gets no AUROC: with fewer, many resamples lack
+the class, and those that are left look more alike than the number of records allows."""
+
+
+def enough_of_both(
+    sources: pd.DataFrame,
+    target: str,
+    *,
+    min_class: int = MIN_CLASS,
+    by: Sequence[str] = ("dataset",),
+) -> pd.DataFrame:
+    """Keep the records of models in which the target both occurs and fails often enough.
+
+    Parameters
+    ----------
+    sources : DataFrame
+        ``model``, the columns of `by`, and `target`, boolean; null counts on neither side.
+    target : str
+    min_class : int
+        Records needed of the rarer class; a choice of this package, the paper names none.
+    by : sequence of str
+        Columns within which a model's records are counted.
+
+    Returns
+    -------
+    DataFrame
+        The rows of these models, as they were.
+
+    Raises
+    ------
+    SchemaError
+        If a column is missing.
+    """
+    by = names_of(by)
+    require_columns(sources, ("model", *by, target))
+    y = as_float(sources[target])
+    keys = [sources[name] for name in (*by, "model")]
+    sides = [
+        pd.Series((y == event).astype(int), sources.index).groupby(keys, dropna=False)
+        for event in (0, 1)
+    ]
+    rarer = np.minimum(*(side.transform("sum").to_numpy() for side in sides))
+    return sources[rarer >= min_class]
+
 
 def same_record_checks(
     sources: pd.DataFrame,
     *,
     n_bins: int = 5,
+    min_class: int = MIN_CLASS,
     n_resamples: int = 5000,
     confidence_level: float = 0.95,
     rng: np.random.Generator,
@@ -41,6 +88,9 @@ def same_record_checks(
         From `source_records`.
     n_bins : int
         Of the true statement's margin, for the conditional AUROC; see `conditional_roc_auc`.
+    min_class : int
+        As in `enough_of_both`. A model with fewer records of one class has NaN in place of every
+        measure but the base rate, and is left out of the rows over models.
     n_resamples, confidence_level, rng, by
         As in `ranking_rates`; clusters are relation pairs.
 
@@ -49,7 +99,9 @@ def same_record_checks(
     DataFrame
         As `ranking_rates`: ``target`` in {"relation_consistent", "false_only"}, ``score`` in
         {"image_gap", "margin_original"}; with them, for the false-only target and the gap,
-        ``metric`` "conditional_roc_auc".
+        ``metric`` "conditional_roc_auc". ``n_yes`` and ``n_no`` count a row's records of both
+        classes. Rows over models are of those with `min_class` records of both; NaN where there
+        is none, with the records of all.
 
     Notes
     -----
@@ -58,18 +110,48 @@ def same_record_checks(
     """
     by = names_of(by)
     require_columns(sources, ("relation_consistent", "false_only"), " Call `source_records` first.")
-    options = {
-        "n_resamples": n_resamples,
-        "confidence_level": confidence_level,
-        "rng": rng,
-        "by": by,
-    }
-    targets, scores = ("relation_consistent", "false_only"), ("image_gap", "margin_original")
-    ranked = ranking_rates(sources, targets, scores, **options)
-    within = conditional_roc_auc(
-        sources, "false_only", "image_gap", "margin_original", n_bins=n_bins, **options
+    seed = int(rng.integers(2**63))
+    options = {"n_resamples": n_resamples, "confidence_level": confidence_level, "by": by}
+    scores = ("image_gap", "margin_original")
+    ranked = partial(ranking_rates, scores=scores, **options)
+    within = partial(
+        conditional_roc_auc, score=scores[0], given=scores[1], n_bins=n_bins, **options
     )
-    return pd.concat([ranked, within], ignore_index=True)
+    parts = []
+    for measure, target in (
+        (ranked, "relation_consistent"),
+        (ranked, "false_only"),
+        (within, "false_only"),
+    ):
+        asked = (target,) if measure is ranked else target
+        for _, group in iterate_runs(sources, by):
+            kept = enough_of_both(group, target, min_class=min_class, by=by)
+            found = [
+                measure(frame, asked, rng=np.random.default_rng(seed)) for frame in (group, kept)
+            ]
+            parts.append(_without_few(*found, group, kept, target))
+    if not parts:
+        return ranked(sources, targets=(target,), rng=rng).assign(n_yes=0, n_no=0)
+    return pd.concat(parts, ignore_index=True)
+
+
+def _without_few(
+    rates: pd.DataFrame, of_kept: pd.DataFrame, group: pd.DataFrame, kept: pd.DataFrame, target: str
+) -> pd.DataFrame:
+    """Blank the models of `group` not in `kept`, and take the rows over models from the latter."""
+    over = rates["pooling"] != "run"
+    blank = ~rates["model"].isin(kept["model"]) & (rates["metric"] != "base_rate")
+    rates.loc[blank, ["value", "low", "high"]] = np.nan  # rows over models too: see below
+    if len(kept):
+        pooled = of_kept[of_kept["pooling"] != "run"]
+        rates = pd.concat([rates[~over], pooled], ignore_index=True)
+    for name, event in (("n_yes", 1), ("n_no", 0)):
+        of_model = (as_float(group[target]) == event).astype(int)
+        own = pd.Series(of_model, group["model"].to_numpy()).groupby(level=0).sum()
+        counted = kept if len(kept) else group
+        whole = own[counted["model"].unique()].sum()
+        rates[name] = rates["model"].map(own).fillna(whole).astype(int)
+    return rates
 
 
 def conditional_roc_auc(

@@ -130,7 +130,7 @@ def values_table(items: pd.DataFrame, meaning: dict[str, str]) -> pd.DataFrame:
                 "Published values": f"{word}: {said}",
                 "Tables": len(found),
                 "Computed here": int(found["page"].notna().sum()),
-                "Shown here": int(found["shown_page"].notna().sum()),
+                "Shown here": int(found["shown_target"].notna().sum()),
             }
         )
     return pd.DataFrame(rows)

@@ -16,6 +16,7 @@ SCORES = {
     "margin_original": "True margin",
     "confidence": "Confidence",
 }
+BOTH = {"n_yes": "n yes", "n_no": "n no"}
 QUADRANTS = {
     "high_dependent": ("high", "dependent"),
     "high_uncredited": ("high", "not dependent"),
@@ -56,13 +57,27 @@ def edit_contrasts_table(rates: pd.DataFrame) -> pd.DataFrame:
 
 
 def correspondence_table(rates: pd.DataFrame) -> pd.DataFrame:
-    """Success of rightly answered sources in percent, by credit, from `natural_correspondence`."""
+    """Success of rightly answered sources in percent, by credit, from `natural_correspondence`.
+
+    Returns
+    -------
+    DataFrame of text, one row per model and pooling
+        Both numbers of records stand in columns. A model with one kind alone has no difference,
+        and that of the mean of models is over the others.
+    """
     names = {
         "edit_visible dcc": "Correct, dependent",
         "edit_visible cu": "Correct, not dependent",
         "edit_visible difference": "Difference",
     }
-    return _by_stratum(rates, names, ("edit_visible difference",))
+    counts = [rates.loc[rates["stratum"] == kind, "n"].to_numpy() for kind in ("dcc", "cu")]
+    # One n in all cells of a row: the columns say both.
+    table = _by_stratum(rates.assign(n=0), names, ("edit_visible difference",))
+    place = table.columns.get_loc("n")
+    table = table.drop(columns="n")
+    table.insert(place, "n, dependent", counts[0])
+    table.insert(place + 1, "n, not dependent", counts[1])
+    return table
 
 
 def _by_stratum(rates: pd.DataFrame, names: Mapping[str, str], points: list[str]) -> pd.DataFrame:
@@ -96,7 +111,7 @@ def ranking_table(rates: pd.DataFrame) -> pd.DataFrame:
     named = pd.DataFrame({"Event": rates["target"].map(lambda key: CHECKS.get(key, key))})
     if rates["score"].nunique() > 1:
         named["Score"] = rates["score"].map(lambda key: SCORES.get(key, key))
-    numbers = rates.drop(columns=["target", "score", "dataset"], errors="ignore")
+    numbers = rates.drop(columns=["target", "score", "dataset", *BOTH], errors="ignore")
     table = display(named.join(numbers), names, {"high_minus_low": "points"})
     return table[[*named, *table.columns.drop([*named])]]
 
@@ -114,6 +129,7 @@ def shared_margin_table(rates: pd.DataFrame, increments: pd.DataFrame) -> pd.Dat
     Returns
     -------
     DataFrame of text, one row per target and model, and their mean (macro)
+        With the numbers of records of both classes.
     """
     names = {
         "margin_original roc_auc": "True margin",
@@ -121,13 +137,28 @@ def shared_margin_table(rates: pd.DataFrame, increments: pd.DataFrame) -> pd.Dat
         "image_gap conditional_roc_auc": "Gap within margin bins",
         "increment": "Gap beside margin",
     }
-    require_columns(rates, ("target", "score", "metric", "pooling"))
-    flat = rates.assign(metric=rates["score"] + " " + rates["metric"]).drop(columns="score")
-    both = pd.concat([flat[flat["pooling"] != "rank"], increments], ignore_index=True)
+    require_columns(rates, ("target", "score", "metric", "pooling", *BOTH))
+    rates = rates[rates["pooling"] != "rank"]
+    keys = [c for c in ("dataset", "model", "pooling", "target") if c in rates]
+    counts = rates.drop_duplicates(keys)[[*BOTH]]
+    flat = rates.assign(metric=rates["score"] + " " + rates["metric"])
+    flat = flat.drop(columns=["score", *BOTH])
+    # A model with too few records of one class may leave no increment at all.
+    both = pd.concat([flat, increments], ignore_index=True) if len(increments) else flat
     both["target"] = both["target"].map(lambda key: CHECKS.get(key, key))
-    table = display(_one_data_set(both), names, {"increment": "points"})
+    table = display(_one_data_set(both), names, {"increment": "points"}).drop(columns="n")
+    for place, (column, name) in enumerate(BOTH.items(), table.columns.get_loc("True margin (%)")):
+        table.insert(place, name, counts[column].to_numpy())
     table.insert(0, "Target", table.pop("target"))
     return table.sort_values("Target", ascending=False, kind="stable")
+
+
+def quadrant_shares_table(rates: pd.DataFrame) -> pd.DataFrame:
+    """Share of each quadrant in percent, from `quadrant_rates`: a column each, a row per run."""
+    require_columns(rates, ("metric", "quadrant"))
+    shares = rates[rates["metric"] == "share"]
+    flat = shares.assign(metric=shares["quadrant"]).drop(columns="quadrant")
+    return display(flat, {key: ", ".join(words) for key, words in QUADRANTS.items()})
 
 
 def quadrants_table(rates: pd.DataFrame, edits: pd.DataFrame) -> pd.DataFrame:

@@ -6,8 +6,6 @@ from vca_core.tables.myst import MystTable
 from vca_core.tables.published import published_view
 
 _TEXT = {"quantity": "Quantity", "value": "Value"}
-_RANGES = _TEXT | {"low": "Low end", "high": "High end"}
-_OF_RANGES = "Where there is no value, the ends are those of a range."
 COLUMNS = {
     "T20": {
         "outcome": "Outcome",
@@ -20,7 +18,7 @@ COLUMNS = {
     },
     "T21": {
         "confidence": "Confidence",
-        "dependent": "Dependent",
+        "dependent": "Image support",
         "n": "n",
         "share": "Share (%)",
         "accuracy": "Acc (%)",
@@ -61,19 +59,16 @@ COLUMNS = {
         "excluded": "Excluded",
         "difference": "Difference",
     },
-    "human_edit_set": _RANGES,
+    "human_edit_set": _TEXT,
     "edited_outcome_text": _TEXT,
-    "discordance_text": _RANGES,
-    "incremental_text": _RANGES,
+    "discordance_text": _TEXT,
+    "incremental_text": _TEXT,
 }
 NOTES = {
     "T20": "All by the image gap.",
     "T22": "Mean of four models (macro).",
     "T23": "T04 has the same numbers, without the last column.",
     "T26": "Judged by three annotators, by majority.",
-    "human_edit_set": _OF_RANGES,
-    "discordance_text": _OF_RANGES,
-    "incremental_text": _OF_RANGES,
 }
 
 

@@ -6,32 +6,10 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from vca_core.published import published_table
-from vca_core.tables.core import NONE, display
+from vca_core.tables.core import display
+from vca_core.tables.published import text_table
 
 GIVEN = {"supports": "supports", "opposes": "opposes", "absent": "silent"}
-QUANTITIES = {
-    "pooled_cu_fraction_of_correct": "All models: C-U of correct (%)",
-    "pooled_responsive_given_cu": "All models: responsive C-U (%)",
-    "pooled_exceeds_neutral": "All models: C-U above neutral (%)",
-    "pooled_answer_flip_given_cu": "All models: answer flip of C-U (%)",
-    "model_macro_cu_fraction": "Mean of models: C-U of correct (%)",
-    "model_macro_responsive": "Mean of models: responsive C-U (%)",
-    "model_macro_answer_flip": "Mean of models: answer flip of C-U (%)",
-    "qwen_responsive_given_cu": "Qwen: responsive C-U (%)",
-    "internvl_responsive_given_cu": "InternVL: responsive C-U (%)",
-    "internvl_exceeds_neutral": "InternVL: C-U above neutral (%)",
-    "llava_two_100pct_rates_wilson_lower_bound": "LLaVA: lower bound of its two rates of 100 %",
-    "internvl_uncredited_response_above_0.1_margin": "InternVL: response above 0.1 nats (% of C-U)",
-    "internvl_uncredited_response_above_0.5_margin": "InternVL: response above 0.5 nats (% of C-U)",
-    "qwen_llava_ministral_every_uncredited_response_exceeds_margin": (
-        "Qwen, LLaVA, Ministral: what every C-U response exceeds (nats)"
-    ),
-    "n_models_delta_visual_positive_in_every_text_state": (
-        "Models with a positive mean visual effect under every note"
-    ),
-}
-"""What the running text says beyond the table, in words."""
 
 
 def _one_data_set(table: pd.DataFrame) -> pd.DataFrame:
@@ -139,13 +117,5 @@ def source_table(rates: pd.DataFrame) -> pd.DataFrame:
 
 
 def factorial_text_table() -> pd.DataFrame:
-    """Show what the paper's running text says of its factorial, as printed."""
-    printed = published_table("factorial_text", as_text=True).set_index("quantity")
-    rows = []
-    for quantity, words in QUANTITIES.items():
-        row = printed.loc[quantity]
-        has_interval = isinstance(row["low"], str)
-        bounds = f" [{row['low']}, {row['high']}]" if has_interval else ""
-        kind = row["ci_kind"] if has_interval else NONE
-        rows.append((words, f"{row['value']}{bounds}", kind))
-    return pd.DataFrame(rows, columns=["Quantity", "Value", "Interval"])
+    """Show what the paper's running text says of its factorial beyond the table, as printed."""
+    return text_table("factorial_text")

@@ -16,7 +16,7 @@ TARGETS = {
 """Display names of predicted events; any other is shown as it is."""
 ADDED = {"image_gap_rank": "gap rank", "pair_dependent": "Pair D"}
 WITHIN = {
-    "source_consistent": "within original pairs",
+    "source_consistent": "original pair right",
     "relation_consistent": "within Rel.",
 }
 SIGNED = "model, relation, margin_original_rank"
@@ -52,13 +52,17 @@ def increments_table(rates: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame of text, one row per target and setting
-        ``n`` counts records. What was added and the ridge penalty have columns where they differ
-        between rows; otherwise say them in the caption.
+        ``n`` counts records. The strict composite within the original pairs answered right is
+        named flip and visibility, which it is there. What was added and the ridge penalty have
+        columns where they differ between rows; otherwise say them in the caption.
     """
     require_columns(rates, (*COLUMNS, "n_clusters"))
+    # Where the original pair is answered right, the strict composite is flip and visibility.
+    same = (rates["target"] == "edit_strict") & (rates["within"] == "source_consistent")
+    target = rates["target"].mask(same, "edit_visible")
     named = pd.DataFrame(
         {
-            "Target": rates["target"].map(lambda key: TARGETS.get(key, key)),
+            "Target": target.map(lambda key: TARGETS.get(key, key)),
             "Setting": increment_settings(rates),
             "Added": rates["added"].map(lambda key: ADDED.get(key, key)),
             "Ridge": rates["ridge"].map("{:g}".format),

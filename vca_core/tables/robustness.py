@@ -99,6 +99,50 @@ def proxies_table(rankings: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     )
 
 
+def proxies_reading(rankings: Mapping[str, pd.DataFrame]) -> str:
+    """Say in words how the image gap ranks outcomes beside the other signals.
+
+    Parameters
+    ----------
+    rankings : mapping of str to DataFrame
+        An outcome in words ("relation consistency") to a frame of `proxy_comparison`.
+
+    Returns
+    -------
+    str
+        For each outcome and data set the macro AUROC of the gap and of confidence in percent, how
+        many of the other signals that could be computed have a higher one, and how many of those
+        an interval wholly above the gap's. Where the gap has none, what an AUROC needs.
+    """
+    said = []
+    for outcome, frame in rankings.items():
+        auroc = frame[(frame["pooling"] == "macro") & (frame["metric"] == "roc_auc")]
+        found = []
+        for dataset, rows in auroc.groupby("dataset", sort=False):
+            of = f" ({DATASETS.get(dataset, dataset)})" * (auroc["dataset"].nunique() > 1)
+            known = rows[rows["score"].isin(SIGNALS) & rows["value"].notna()].set_index("score")
+            if "image_gap" in known.index:
+                found.append(_beside_the_gap(f"{outcome}{of}", known))
+        said += found or [
+            f"There is no AUROC on {outcome}: it needs records of both outcomes in every model, "
+            "which these scores do not have."
+        ]
+    return " ".join(said)
+
+
+def _beside_the_gap(outcome: str, known: pd.DataFrame) -> str:
+    """One sentence on the signals whose AUROC is known."""
+    gap, rest = known.loc["image_gap"], known.drop("image_gap")
+    better = rest[rest["value"] > gap["value"]]
+    confidence = f"{100 * known.loc['confidence', 'value']:.2f}"
+    return (
+        f"On {outcome} the image gap has a mean AUROC of {100 * gap['value']:.2f} %, and "
+        f"confidence, the size of the original margin, {confidence} %; of the {len(rest)} other "
+        f"signals that could be computed, {len(better)} rank it better than the gap does, "
+        f"{(better['low'] > gap['high']).sum()} of them with an interval wholly above the gap's."
+    )
+
+
 def control_sets_table(rates: pd.DataFrame) -> pd.DataFrame:
     """Dep, C-U, agreement and Jaccard of each control set in percent, from `control_sets`.
 
