@@ -64,9 +64,9 @@ def empirical_null(
     -----
     The selector lets the permuted image choose its own direction, as any audited image does:
     close to Dep means that a direction chosen after the fact carries the event. The permutation
-    keeps the item's direction. A margin of exactly zero decides yes. Named, without formulas, in the
-    README of the paper's repository: a reading, with the differences taken against the Dep of `audit`
-    throughout. Source: [liu2026visual]_, README.
+    keeps the item's direction. A margin of exactly zero decides yes. Named, without formulas, in
+    the README of the paper's repository: a reading, with the differences taken against the Dep of
+    `audit` throughout. Source: [liu2026visual]_, README.
     """
     require_columns(audit, ("direction", "dependent"), " Call `audit_support` first.")
     audit = audit.reset_index(drop=True)
