@@ -48,6 +48,20 @@ def finite_margin(margins: pd.DataFrame, context: str) -> np.ndarray:
     return values
 
 
+def optional_margin(run: pd.DataFrame, context: str) -> np.ndarray:
+    """Margins of a context, in nats; NaN in a run where it was not scored at all.
+
+    Raises
+    ------
+    SchemaError
+        If the context was scored for some records of the run and not for others.
+    """
+    column = f"margin_{context}"
+    if column not in run.columns or run[column].isna().all():
+        return np.full(len(run), np.nan)
+    return finite_margin(run, context)
+
+
 def check_unique(margins: pd.DataFrame) -> None:
     """Raise SchemaError if a record stands twice."""
     key = [c for c in RECORD if c in margins.columns]

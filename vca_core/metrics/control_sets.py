@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from vca_core.metrics.checks import finite_margin, require_columns
+from vca_core.metrics.checks import finite_margin, optional_margin, require_columns
 from vca_core.metrics.control_variants import bare_estimate, rank_correlation
 from vca_core.metrics.rates import ESTIMATE, RUN, as_float, iterate_runs, names_of, rate_frame
 from vca_core.metrics.support import CONTROLS
@@ -18,20 +18,6 @@ CONTROL_SETS = {
     "mismatch": (*CONTROLS, "mismatch"),
 }
 """Contexts whose support the original image must exceed."""
-
-
-def optional_margin(run: pd.DataFrame, context: str) -> np.ndarray:
-    """Margins of a context, in nats; NaN in a run where it was not scored at all.
-
-    Raises
-    ------
-    SchemaError
-        If the context was scored for some records of the run and not for others.
-    """
-    column = f"margin_{context}"
-    if column not in run.columns or run[column].isna().all():
-        return np.full(len(run), np.nan)
-    return finite_margin(run, context)
 
 
 def control_gap(run: pd.DataFrame, contexts: Sequence[str]) -> np.ndarray:

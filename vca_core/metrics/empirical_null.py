@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from vca_core.metrics.checks import finite_margin, require_columns
-from vca_core.metrics.control_sets import optional_margin
+from vca_core.metrics.checks import finite_margin, optional_margin, require_columns
 from vca_core.metrics.matching import match_records
 from vca_core.metrics.rates import RUN, as_float, rate_frame
 from vca_core.metrics.support import CONTROLS

@@ -11,8 +11,12 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from vca_core.metrics.checks import correct_decisions, finite_margin, require_columns
-from vca_core.metrics.control_sets import optional_margin
+from vca_core.metrics.checks import (
+    correct_decisions,
+    finite_margin,
+    optional_margin,
+    require_columns,
+)
 from vca_core.metrics.filter_scores import visnec_style
 from vca_core.metrics.probability import probability_difference
 from vca_core.metrics.rates import RUN, as_float, iterate_runs, names_of

@@ -7,17 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from vca_core.metrics.checks import finite_margin, require_columns
+from vca_core.metrics.checks import finite_margin, optional_margin, require_columns
 from vca_core.metrics.rates import RUN, as_float, rate_frame
 from vca_core.metrics.support import CONTROLS
 
 
 def _mismatch_support(run: pd.DataFrame) -> np.ndarray:
     """Support for the original decision from another image of the split; NaN if not scored."""
-    column = "margin_mismatch"
-    if column not in run.columns or run[column].isna().all():
-        return np.full(len(run), np.nan)
-    return run["direction"].to_numpy() * finite_margin(run, "mismatch")
+    return run["direction"].to_numpy() * optional_margin(run, "mismatch")
 
 
 def _control_support(run: pd.DataFrame) -> np.ndarray:
