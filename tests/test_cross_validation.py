@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from vca_core import tables
 from vca_core.metrics import cross_validated_increment
 from vca_core.metrics.auroc import resampled_roc_auc
 from vca_core.metrics.held_out import feature_matrix, held_out_log_odds
@@ -183,9 +182,3 @@ def test_cross_validated_increment_names_what_is_wrong(records):
     records.loc[3, "image_gap"] = np.inf
     with pytest.raises(SchemaError, match="`image_gap` must be finite, got inf for model 'b'"):
         increment(records)
-
-
-def test_cross_validation_table_shows_models_then_their_mean(records):
-    table = tables.cross_validation_table(increment(records))
-    assert table["Model"].tolist() == ["b", "a", "Mean of models (macro)"]
-    assert list(table)[-3:] == ["Margin alone (%)", "Margin and gap (%)", "Difference (points)"]

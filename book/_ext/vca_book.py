@@ -157,12 +157,7 @@ def run_all(app: Sphinx) -> None:
             list(pool.map(lambda run: execute(app, run), todo))
     if any(is_cut(run.out) for run in app.vca_runs.values()):
         # What other pages and the text before the cut say of what is no longer there.
-        app.config.suppress_warnings += [
-            "myst.xref_missing",
-            "ref.ref",
-            "ref.numref",
-            "mystnb.glue",
-        ]
+        app.config.suppress_warnings += UNKNOWN
 
 
 def outdated(app: Sphinx, env, added, changed, removed) -> list[str]:

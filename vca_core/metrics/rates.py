@@ -130,8 +130,8 @@ def rate_frame(
     by : sequence of str
         Columns that name a run; empty pools everything (micro).
     cluster : str
-        Column whose values are resampled whole: "pair_id", "stem_id" or "edit_id"; a record where
-        it is null, or absent, stands alone.
+        Column whose values are resampled whole: "pair_id", "stem_id" or "edit_id". A record where
+        it is null stands alone, and so do all where there is no ``pair_id``.
     n_resamples, confidence_level, rng
         Of the percentile bootstrap over clusters; one draw of `rng` seeds all runs.
 

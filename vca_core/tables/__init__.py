@@ -38,7 +38,6 @@ from vca_core.tables.filtering import (
     published_filter_differences,
 )
 from vca_core.tables.increments import (
-    cross_validation_table,
     increment_settings,
     increments_table,
 )
@@ -93,7 +92,6 @@ __all__ = [
     "control_sets_table",
     "correspondence_table",
     "coverage_table",
-    "cross_validation_table",
     "edit_contrasts_table",
     "edit_strata_table",
     "effects_table",

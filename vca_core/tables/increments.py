@@ -79,15 +79,3 @@ def increments_table(rates: pd.DataFrame) -> pd.DataFrame:
     return display(
         pd.concat([named.drop(columns=alike), numbers], axis=1), names, {"increment": "points"}
     )
-
-
-def cross_validation_table(rates: pd.DataFrame) -> pd.DataFrame:
-    """Out-of-fold AUROC in percent and its change in points, from `cross_validated_increment`."""
-    names = {
-        "baseline_roc_auc": "Margin alone",
-        "augmented_roc_auc": "Margin and gap",
-        "increment": "Difference",
-    }
-    table = display(rates, names, {"increment": "points"})
-    table["target"] = [TARGETS.get(key, key) for key in table["target"]]
-    return table.rename(columns={"target": "Target"})
