@@ -11,7 +11,8 @@ from hypothesis import strategies as st  # noqa: E402
 
 from vca_core.backends import ToyBackend  # noqa: E402
 from vca_core.probes import build_probes  # noqa: E402
-from vca_core.scorer import continuation_loss, score_probes  # noqa: E402
+from vca_core.losses import continuation_loss
+from vca_core.scorer import score_probes  # noqa: E402
 
 CONTEXTS = ["original", "text_only", "blank", "mean_color", "mismatch"]
 
@@ -131,7 +132,7 @@ def test_score_probes_shares_forwards_of_equal_probes(toy, picture_dir, make_sam
     ]
     got = scores(build_probes(twins, ["original", "blank"], "yes_no"), toy, picture_dir)
     assert len(got) == 16 and len({s.probe_id for s in got.values()}) == 4
-    assert toy.n_forwards == 1
+    assert toy.n_forwards == 2  # the prefixes, then what follows them
     seen = {}
     for s in got.values():
         assert seen.setdefault(s.probe_id, s.margin) == s.margin

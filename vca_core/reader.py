@@ -1,83 +1,73 @@
-"""Read the image a probe shows, and name the probe by the hashes of all that decides its score."""
+"""Read image files ahead of the model: decode once, make each picture, hash it, encode it."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from PIL import Image
 
-from vca_core.contexts import BOX_CONTEXTS, apply_context, open_image, pixel_sha256
-from vca_core.probes import probe_key
-from vca_core.records import Box, Probe
+from vca_core.contexts import apply_context, open_image, pixel_sha256
+from vca_core.interventions import ImageError
+from vca_core.plan import FilePlan, Picture
 
 if TYPE_CHECKING:
-    from vca_core.backends.base import Backend
+    from vca_core.backends.base import Encoded
 
 
-class Identity(NamedTuple):
-    """What decides a probe's score: prompt, pixels, checkpoint and settings, hashed."""
+class Seen(NamedTuple):
+    """A picture's hash and size; ``encoded`` is the first prompt about it, where asked for."""
 
-    probe_id: str
-    prompt_sha256: str
-    image_sha256: str | None
-    size: tuple[int, int] | None
-
-
-def settings_digest(fingerprint: dict) -> str:
-    """Hash the facts of a fingerprint; the order of their names does not matter."""
-    return hashlib.sha256(json.dumps(fingerprint, sort_keys=True, default=str).encode()).hexdigest()
+    sha256: str
+    size: tuple[int, int]
+    encoded: Encoded | None = None
 
 
-class ProbeReader:
-    """Read a probe's image, put it into its context, and name the result by its hashes."""
+class FileReader:
+    """Reads the files of a plan; the items of a `torch.utils.data.DataLoader`.
 
-    def __init__(self, backend: Backend, image_dir: str | Path | None) -> None:
-        self.backend = backend
-        self.settings_sha256 = settings_digest(backend.fingerprint())
-        # The contexts of a sample and the statements of a pair follow each other.
-        self._open = lru_cache(8)(lambda name: open_image(image_dir or ".", name))
-        self._hash = lru_cache(256)(self._hash_context)
+    Parameters
+    ----------
+    plans : sequence of FilePlan
+    image_dir : path or None
+    encode : callable, optional
+        From a text and a picture to the encoded prompt; without it pictures are hashed alone.
+    """
 
-    def image(self, probe: Probe) -> Image.Image | None:
-        """Image of the probe's context, or None."""
-        if probe.image is None:
-            return None
-        return apply_context(self._open(probe.image), probe.context, *_boxes(probe))
+    def __init__(
+        self,
+        plans: Sequence[FilePlan],
+        image_dir: str | Path | None,
+        encode: Callable[[str, Image.Image], Encoded] | None = None,
+    ) -> None:
+        self.plans = plans
+        self.image_dir = image_dir or "."
+        self.encode = encode
+        self._blanks: dict[tuple[int, int], str] = {}
 
-    def _hash_context(
-        self, name: str, context: str, *boxes: Box | None
-    ) -> tuple[str, tuple[int, int]]:
-        image = apply_context(self._open(name), context, *boxes)
-        return pixel_sha256(image), image.size
+    def __len__(self) -> int:
+        return len(self.plans)
 
-    def identify(self, probe: Probe) -> Identity:
-        """Hash what decides the score.
+    def __getitem__(self, place: int) -> list[Seen | str]:
+        """Give what is seen of each picture of a file, in its plan's order, or why not."""
+        plan = self.plans[place]
+        try:
+            image = open_image(self.image_dir, plan.name)
+        except ImageError as error:
+            return [str(error)] * len(plan.pictures)
+        return [self._see(image, picture, plan) for picture in plan.pictures]
 
-        Raises
-        ------
-        ImageError
-            If the image cannot be read, or not be put into the context.
-        """
-        pixels, size = None, None
-        if probe.image is not None:
-            pixels, size = self._hash(probe.image, probe.context, *_boxes(probe))
-        shown = probe.image is not None
-        prompt = self.backend.serialize(probe.text, shown)
-        key = probe_key(
-            pixels,
-            self.backend.prompt_ids(probe.text, shown),
-            self.backend.verbalizer_ids(probe.interface),
-            self.settings_sha256,
-        )
-        return Identity(key, hashlib.sha256(prompt.encode()).hexdigest(), pixels, size)
-
-
-def _boxes(probe: Probe) -> tuple[Box | None, Box | None]:
-    """Boxes that the probe's picture depends on; other contexts share one picture per image."""
-    if probe.context not in BOX_CONTEXTS:
-        return None, None
-    return probe.sample.subject_box, probe.sample.object_box
+    def _see(self, image: Image.Image, picture: Picture, plan: FilePlan) -> Seen | str:
+        if picture.context == "blank" and image.size in self._blanks:
+            return Seen(self._blanks[image.size], image.size)
+        try:
+            shown = apply_context(image, picture.context, *picture.boxes)
+            digest, encoded = pixel_sha256(shown), None
+            if picture.context == "blank":
+                self._blanks[image.size] = digest  # encoded by whoever shares it, once a size
+            elif self.encode is not None:
+                encoded = self.encode(plan.pictures[picture][0].text, shown)
+        except (ImageError, RuntimeError, ValueError) as error:
+            return str(error)
+        return Seen(digest, shown.size, encoded)

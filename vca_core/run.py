@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from vca_core.cache import Journal, missing_probes, scores_path, update_manifest
 from vca_core.cache.files import read_run_record, run_record_path
 from vca_core.cache.journal import row_key
-from vca_core.cache.missing import Missing
-from vca_core.contexts import ImageError
+from vca_core.cache.missing import Missing, cached_rows
+from vca_core.identity import identify, settings_digest
 from vca_core.interventions import erasure_summary
 from vca_core.probes import build_probes
-from vca_core.reader import ProbeReader
 from vca_core.records import CARRIED, Probe, Sample, SchemaError, Score
 from vca_core.run_record import run_record
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 FACTS = tuple(n for n in CARRIED if n not in ("sample_id", "dataset", "wording", "image_sha256"))
 """What a row copies from its sample and no score depends on."""
+LOW_MASS = 1e-3
+"""Answer mass below which the two words are hardly what the model would say."""
 PRIMARY = ("original", "text_only", "blank")
 """The contexts of the support audit."""
 
@@ -40,7 +43,7 @@ class Outcome(NamedTuple):
     errors: Counter
     """Reasons of the error rows that this run wrote, and how many."""
     low_mass: int
-    """Rows of this run whose answer mass is under `vca_core.scorer.LOW_MASS`."""
+    """Rows of this run whose answer mass is under `LOW_MASS`."""
     reasons: Counter
     """Why rows had to be scored."""
 
@@ -64,21 +67,38 @@ def take_groups(samples: Sequence[Sample], limit: int) -> list[Sample]:
     return [sample for group in list(groups.values())[: limit or None] for sample in group]
 
 
+class _Target(NamedTuple):
+    """One scores file that a run writes."""
+
+    interface: str
+    probes: list[Probe]
+    path: Path
+    journal: Journal
+    old: dict
+    """Run record of the present file."""
+    settings: str
+    todo: Missing
+    refreshed: int
+    """Cached rows whose facts are brought in step with the manifest."""
+
+
 def score_manifest(
     samples: Sequence[Sample],
     backend: Backend,
     *,
     model: str,
     contexts: Sequence[str],
-    interface: str,
+    interface: str | Sequence[str],
     out_dir: str | Path,
     image_dir: str | Path | None = None,
     batch_size: int = 8,
     limit: int = 0,
+    exact: bool = False,
+    workers: int = 0,
     command: str = "",
     progress: Progress | None = None,
-) -> Outcome:
-    """Score one data set under one interface into its scores file, through the journal.
+) -> Outcome | list[Outcome]:
+    """Score one data set into its scores files, through their journals.
 
     Parameters
     ----------
@@ -87,75 +107,133 @@ def score_manifest(
     backend : Backend
     model : str
         Name of the scores file.
-    contexts, interface
-        What to score.
+    contexts : sequence of str
+    interface : str or sequence of str
+        Several are scored together, so that what they show runs once.
     out_dir : path
         Root of the cache.
     image_dir : path, optional
         Root of the images.
-    batch_size, limit : int
-        Prompts per forward; whole groups to score (0: all).
+    batch_size, exact, workers
+        As in `vca_core.scorer.score_probes`.
+    limit : int
+        Whole groups to score (0: all).
     command : str
         Recorded as given.
     progress : Progress, optional
 
     Returns
     -------
-    Outcome
-        An interrupted run raises, and leaves its journal to be resumed by the same call.
+    Outcome, or one for each interface if `interface` is a sequence
+        An interrupted run raises, and leaves its journals to be resumed by the same call.
     """
-    from vca_core.scorer import LOW_MASS, score_probes
+    from vca_core.scorer import score_probes
 
     progress = progress or Progress()
+    surfaces = [interface] if isinstance(interface, str) else list(interface)
     datasets = sorted({sample.dataset for sample in samples})
     if len(datasets) != 1:
         raise SchemaError(f"A scores file holds one data set, got {datasets}.")
-    probes = build_probes(samples, contexts, interface)
+    settings = settings_digest(backend.fingerprint())
     chosen = {(s.sample_id, s.wording) for s in take_groups(samples, limit)}
-    probes = [p for p in probes if (p.sample.sample_id, p.sample.wording) in chosen]
-    path = scores_path(out_dir, datasets[0], interface, model)
-    reader = ProbeReader(backend, image_dir)
-    settings = reader.settings_sha256
-    old = read_run_record(path)
-    old_digest = old.get("settings_sha256", "unknown")
-    if old.get("origin") == "imported":
-        raise SchemaError(f"{path}: holds imported scores; use another --out or --model.")
-    with Journal(path, settings) as journal:
-        wanted = _identify(probes, reader, progress)
-        todo = missing_probes(wanted, path, journal.rows, settings, old_digest)
-        _say_state(todo, journal, len(probes), progress)
-        refreshed = _refresh_facts(todo, journal, wanted)
-        if refreshed:
-            progress.say(f"{refreshed} cached rows take their label and other facts anew.")
-        outcome = Outcome(path, len(probes), 0, 0, Counter(), 0, todo.reasons)
-        if not todo.probes and not journal.rows and not refreshed:
-            return outcome
+    with ExitStack() as stack:
+        targets = []
+        for surface in surfaces:
+            probes = [p for p in build_probes(samples, contexts, surface)
+                      if (p.sample.sample_id, p.sample.wording) in chosen]  # fmt: skip
+            path = scores_path(out_dir, datasets[0], surface, model)
+            targets.append(
+                _target(stack, surface, probes, path, backend, image_dir, settings, workers,
+                        progress)
+            )  # fmt: skip
+        by_surface = {target.interface: target for target in targets}
+        written: dict[str, list[Score]] = {surface: [] for surface in surfaces}
+        wanted = [probe for target in targets for probe in target.todo.probes]
         seen: list[int] = []
-        written: list[Score] = []
         for rows in score_probes(
-            todo.probes,
+            wanted,
             backend,
             model=model,
             image_dir=image_dir,
             batch_size=batch_size,
-            reader=reader,
+            exact=exact,
+            workers=workers,
             on_pixels=seen.append,
         ):
-            journal.append(rows)
-            written += rows
-            progress.score(len(written), len(todo.probes))
-        record = run_record(backend, probes, contexts, interface, model, command, seen, batch_size)
-        aside = path.with_name(f"{path.name}.{old_digest[:8]}.old") if todo.outdated else None
-        # The file keeps the rows of contexts that this run did not ask for.
-        before = old.get("erasures", {}) if old_digest == settings else {}
-        erasures = before | erasure_summary(
-            (p.context, p.image, identity.size, p.sample.subject_box, p.sample.object_box)
-            for p, _, identity in wanted
-            if identity
-        )
-        record |= {"erasures": erasures} if erasures else {}
-        journal.compact(todo.keep, record, aside)
-        update_manifest(out_dir, [path, run_record_path(path)])
+            for surface, own in groupby(rows, key=lambda row: row.interface):
+                own = list(own)
+                by_surface[surface].journal.append(own)
+                written[surface] += own
+            progress.score(sum(map(len, written.values())), len(wanted))
+        outcomes = []
+        for target in targets:
+            record = run_record(backend, target.probes, contexts, target.interface, model, command,
+                                seen, batch_size, exact)  # fmt: skip
+            outcomes.append(_finish(target, written[target.interface], record, out_dir, progress))
+    return outcomes[0] if isinstance(interface, str) else outcomes
+
+
+def _target(
+    stack: ExitStack,
+    interface: str,
+    probes: list[Probe],
+    path: Path,
+    backend: Backend,
+    image_dir: str | Path | None,
+    settings: str,
+    workers: int,
+    progress: Progress,
+) -> _Target:
+    """Open the journal of a scores file, and find what it lacks."""
+    old = read_run_record(path)
+    if old.get("origin") == "imported":
+        raise SchemaError(f"{path}: holds imported scores; use another --out or --model.")
+    journal = stack.enter_context(Journal(path, settings))
+    good = {row_key(row.model_dump()) for row in journal.rows if row.status == "ok"}
+    good |= {key for key, row in cached_rows(path).items() if row["status"] == "ok"}
+    keys = [(p.sample.sample_id, p.context, p.sample.wording) for p in probes]
+    doubtful = [probe for probe, key in zip(probes, keys, strict=True) if key in good]
+    named = dict(zip(map(id, doubtful),
+                     identify(doubtful, backend, image_dir, workers, progress.identify),
+                     strict=True))  # fmt: skip
+    wanted = [(probe, key, named.get(id(probe))) for probe, key in zip(probes, keys, strict=True)]
+    todo = missing_probes(wanted, path, journal.rows, settings,
+                          old.get("settings_sha256", "unknown"))  # fmt: skip
+    _say_state(todo, journal, len(probes), progress)
+    refreshed = _refresh_facts(todo, journal, wanted)
+    if refreshed:
+        progress.say(f"{refreshed} cached rows take their label and other facts anew.")
+    return _Target(interface, probes, path, journal, old, settings, todo, refreshed)
+
+
+def _finish(
+    target: _Target,
+    written: Sequence[Score],
+    record: dict,
+    out_dir: str | Path,
+    progress: Progress,
+) -> Outcome:
+    """Compact a journal into its scores file, and say what was done."""
+    todo, journal, path = target.todo, target.journal, target.path
+    outcome = Outcome(path, len(target.probes), 0, 0, Counter(), 0, todo.reasons)
+    if not todo.probes and not journal.rows and not target.refreshed:
+        return outcome
+    rows = {row_key(row): row for row in todo.keep}
+    rows |= {row_key(row): row for row in (score.model_dump() for score in journal.rows)}
+    own = [(p, rows.get((p.sample.sample_id, p.context, p.sample.wording))) for p in target.probes]
+    _warn_of_other_pixels(own, progress)
+    old_digest = target.old.get("settings_sha256", "unknown")
+    aside = path.with_name(f"{path.name}.{old_digest[:8]}.old") if todo.outdated else None
+    # The file keeps the rows of contexts that this run did not ask for.
+    before = target.old.get("erasures", {}) if old_digest == target.settings else {}
+    erasures = before | erasure_summary(
+        (p.context, p.image, (row["image_width"], row["image_height"]), p.sample.subject_box,
+         p.sample.object_box)
+        for p, row in own
+        if row and row["image_width"]
+    )  # fmt: skip
+    journal.compact(todo.keep, record | ({"erasures": erasures} if erasures else {}), aside)
+    update_manifest(out_dir, [path, run_record_path(path)])
     return outcome._replace(
         scored=len(written),
         forwards=len({row.probe_id for row in written if row.status == "ok"}),
@@ -164,27 +242,20 @@ def score_manifest(
     )
 
 
-def _identify(probes: Sequence[Probe], reader: ProbeReader, progress: Progress) -> list[tuple]:
-    """Pair each probe with its row's key and what decides its score."""
-    wanted, others = [], set()
-    for done, probe in enumerate(probes, start=1):
-        try:
-            identity = reader.identify(probe)
-        except ImageError:
-            identity = None
-        pinned = probe.sample.image_sha256
-        if probe.context == "original" and identity and pinned not in (None, identity.image_sha256):
-            others.add(probe.sample.image)
-        wanted.append(
-            (probe, (probe.sample.sample_id, probe.context, probe.sample.wording), identity)
-        )
-        progress.identify(done, len(probes))
+def _warn_of_other_pixels(own: Iterable[tuple[Probe, dict | None]], progress: Progress) -> None:
+    others = {
+        probe.sample.image
+        for probe, row in own
+        if probe.context == "original"
+        and row
+        and row["image_sha256"]
+        and probe.sample.image_sha256 not in (None, row["image_sha256"])
+    }
     if others:
         progress.say(
             f"Warning: {len(others)} images differ from the manifest's `image_sha256`, for example "
             f"{min(others)!r}; they are scored as they are."
         )
-    return wanted
 
 
 def _refresh_facts(todo: Missing, journal: Journal, wanted: Sequence[tuple]) -> int:

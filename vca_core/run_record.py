@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from vca_core.checkpoints import compare_checkpoint
-from vca_core.reader import settings_digest
+from vca_core.identity import settings_digest
 from vca_core.records import Probe
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def run_record(
     command: str,
     seen: list[int],
     batch_size: int,
+    exact: bool,
 ) -> dict:
     """Collect what stands beside a scores file: checkpoint, settings, versions, example prompts.
 
@@ -46,6 +47,7 @@ def run_record(
         "device": device,
         "versions": package_versions(),
         "batch_size": batch_size,
+        "exact": exact,
         "pixels_seen": [min(seen), max(seen)] if seen else None,
         "prompts": prompts,
         "verbalizer_ids": backend.verbalizer_ids(interface),

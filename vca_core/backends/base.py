@@ -51,6 +51,21 @@ class Backend(Protocol):
     ) -> list[torch.Tensor]:
         """Logits after each prompt and each tail token: one (len(tail) + 1, vocabulary) a row."""
 
+    def prefix(self, batch: Sequence[Encoded]) -> Any:
+        """Run the starts of several prompts, and keep what continues them."""
+
+    def extend(
+        self,
+        prefix: Any,
+        owners: Sequence[int],
+        rows: Sequence[Sequence[int]],
+        asked: Sequence[int],
+    ) -> list[torch.Tensor]:
+        """Logits of the last ``asked`` places of each row of tokens, which follows its owner.
+
+        ``owners`` number the prompts of ``prefix``, whose state stays as it is.
+        """
+
     def verbalizer_ids(self, interface: str) -> tuple[list[int], list[int]]:
         """Token ids of the affirmative and the negative continuation."""
 

@@ -14,13 +14,14 @@ from transformers.utils import logging as hf_logging
 
 from vca_core.backends.base import BackendError, Encoded
 from vca_core.backends.files import CheckpointFiles
+from vca_core.backends.prefix import SharesPrefixes, padded
 from vca_core.records import VERBALIZERS
 
 ATTENTION = "sdpa"
 """Pinned, since attention implementations differ in the last bits; recorded with each run."""
 
 
-class HFBackend(ABC):
+class HFBackend(SharesPrefixes, ABC):
     """A checkpoint of transformers; weights load at the first forward.
 
     Parameters
@@ -150,21 +151,19 @@ class HFBackend(ABC):
         self, batch: Sequence[Encoded], tails: Sequence[Sequence[int]]
     ) -> list[torch.Tensor]:
         rows = [[*e.ids, *tail] for e, tail in zip(batch, tails, strict=True)]
-        length = max(map(len, rows))
         # Padding stands on the right: positions start at 0 in every row, and a causal model
         # never looks ahead, so a row's logits do not depend on its neighbours' lengths.
-        pad = self.tokenizer.pad_token_id or 0
-        ids = torch.tensor([row + [pad] * (length - len(row)) for row in rows])
-        mask = torch.tensor([[1] * len(row) + [0] * (length - len(row)) for row in rows])
-        images = self.collate(batch, length) if batch[0].images else {}
+        ids, mask = padded(rows, self.pad_id)
+        images = self.collate(batch, ids.shape[1]) if batch[0].images else {}
         given = {"input_ids": ids, "attention_mask": mask, **images}
         given = {name: self._move(tensor) for name, tensor in given.items()}
         hidden = self.model.model(**given, use_cache=False).last_hidden_state
-        logits = []
-        for row, (encoded, sequence) in enumerate(zip(batch, rows, strict=True)):
-            asked = hidden[row, len(encoded.ids) - 1 : len(sequence)]
-            logits.append(self.model.lm_head(asked).float().cpu())
-        return logits
+        return self.logits_at(hidden, [len(r) for r in rows], [len(t) + 1 for t in tails])
+
+    @property
+    def pad_id(self) -> int:
+        """Token that fills the right of a row; it is masked."""
+        return self.tokenizer.pad_token_id or 0
 
     def _move(self, tensor: torch.Tensor) -> torch.Tensor:
         floating = tensor.is_floating_point()

@@ -62,3 +62,13 @@ class Qwen3VL(HFBackend):
                 [functional.pad(t, (0, length - t.shape[1])) for t in types]
             ),
         }
+
+    def positions_after(self, lengths: torch.Tensor, images: bool) -> torch.Tensor:
+        """Add what the last forward left: an image takes fewer positions than tokens."""
+        if not images:
+            return lengths
+        return lengths + self.model.model.rope_deltas.flatten().to(lengths.device)
+
+    def as_positions(self, positions: torch.Tensor) -> torch.Tensor:
+        """Give text the same position on all three axes, (3, rows, tokens)."""
+        return positions.expand(3, -1, -1)

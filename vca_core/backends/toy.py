@@ -61,6 +61,22 @@ class ToyBackend:
             )
         return rows
 
+    def prefix(self, batch: Sequence[Encoded]) -> list[Encoded]:  # noqa: D102
+        self.n_forwards += 1
+        return list(batch)
+
+    def extend(  # noqa: D102
+        self,
+        prefix: list[Encoded],
+        owners: Sequence[int],
+        rows: Sequence[Sequence[int]],
+        asked: Sequence[int],
+    ) -> list[torch.Tensor]:
+        whole = [prefix[owner]._replace(ids=[*prefix[owner].ids, *row[: len(row) - n + 1]])
+                 for owner, row, n in zip(owners, rows, asked, strict=True)]  # fmt: skip
+        tails = [row[len(row) - n + 1 :] for row, n in zip(rows, asked, strict=True)]
+        return self.forward(whole, tails)
+
     @staticmethod
     def _logits(ids: Sequence[int], image: bytes) -> torch.Tensor:
         raw = b",".join(str(i).encode() for i in ids) + b"|" + image

@@ -38,8 +38,8 @@ def missing_probes(
     Parameters
     ----------
     wanted : sequence of (probe, key, identity)
-        ``identity`` has ``probe_id``, ``prompt_sha256``, ``image_sha256``, or is None where the
-        image cannot be read.
+        ``identity`` has ``probe_id``, ``prompt_sha256``, ``image_sha256``; it is None where the
+        image cannot be read, and is not asked for where no good row is cached.
     scores : Path
         Scores file; need not exist.
     journalled : sequence of Score
@@ -52,7 +52,7 @@ def missing_probes(
     Missing
         A cached row is a hit if its status is ok and its ``probe_id`` equals the wanted one.
     """
-    cached = {row_key(row): row for row in _records(scores)} if scores.is_file() else {}
+    cached = cached_rows(scores)
     in_journal = {row_key(row): row for row in (score.model_dump() for score in journalled)}
     probes, reasons = [], Counter()
     for probe, key, identity in wanted:
@@ -64,9 +64,13 @@ def missing_probes(
     return Missing(probes, reasons, [] if outdated else list(cached.values()), outdated)
 
 
-def _records(scores: Path) -> list[dict]:
+def cached_rows(scores: Path) -> dict[tuple[str, str, str], dict]:
+    """Rows of a scores file by what they are about; none where there is no file."""
+    if not scores.is_file():
+        return {}
     frame = read_scores(scores)
-    return frame.astype(object).where(frame.notna(), None).to_dict("records")
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return {row_key(row): row for row in rows}
 
 
 def _why_missing(old: dict | None, identity) -> str | None:

@@ -115,7 +115,7 @@ def _prompts(backend) -> None:
 
 def _example(backend) -> list[str]:
     """Score one example alone and again in a batch, and compare."""
-    from vca_core.scorer import LOW_MASS
+    from vca_core.run import LOW_MASS
 
     alone, together = (_score(backend, batch_size) for batch_size in (1, 8))
     suspicious = []
