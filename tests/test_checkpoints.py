@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from vca_core import checkpoints
 from vca_core.checkpoints import HUB_NAMES, compare_checkpoint, paper_checkpoints
 from vca_core.cli import app
-from vca_core.reader import settings_digest
+from vca_core.identity import settings_digest
 from vca_core.records import write_manifest
 
 SPEC = Path(__file__).parents[2] / "shared/spec/vca_tables.json"

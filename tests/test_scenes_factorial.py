@@ -129,15 +129,14 @@ def test_factorial_has_3000_probes_after_deduplication_and_neutral_400_more(samp
 
 @pytest.mark.live
 def test_factorial_scores_15_probes_a_stem(tmp_path, toy):
-    from vca_core.reader import ProbeReader
+    from vca_core.identity import identify
 
     ids = {}
     for name, limit in (("factorial", 6), ("neutral", 2)):
         path = build_scenes(name, tmp_path, limit=limit)
-        reader = ProbeReader(toy, path.parent)
-        for probe in build_probes(read_manifest(path), PRIMARY, "yes_no"):
-            key = reader.identify(probe).probe_id
-            ids.setdefault((name, probe.sample.stem_id), set()).add(key)
+        probes = build_probes(read_manifest(path), PRIMARY, "yes_no")
+        for probe, named in zip(probes, identify(probes, toy, path.parent, 0), strict=True):
+            ids.setdefault((name, probe.sample.stem_id), set()).add(named.probe_id)
     stems = ["stem-00-left", "stem-00-right"]
     assert [len(ids["factorial", stem]) for stem in stems] == [15, 15]
     assert len(set.union(*(ids["factorial", stem] for stem in stems))) == 30

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from inspect import signature
 from typing import NamedTuple
 
 import torch
-from transformers.cache_utils import Cache, DynamicCache, DynamicLayer
+from transformers.cache_utils import DynamicCache, DynamicLayer
 
 from vca_core.backends.base import BackendError, Encoded
 
@@ -15,14 +16,14 @@ from vca_core.backends.base import BackendError, Encoded
 class Prefix(NamedTuple):
     """Prefixes of several prompts after their forward pass, padded on the right."""
 
-    cache: Cache
+    cache: DynamicCache
     lengths: torch.Tensor
     """Tokens of each prefix, shape (prefixes,)."""
     starts: torch.Tensor
     """Position of the token after each prefix; with M-RoPE not its length."""
 
 
-def check_growable(cache: Cache) -> None:
+def check_growable(cache: DynamicCache) -> None:
     """Refuse caches that forget: a window would count padding, and rows could not be cut out.
 
     Raises
@@ -30,8 +31,6 @@ def check_growable(cache: Cache) -> None:
     BackendError
         Naming the kind of layer.
     """
-    if not isinstance(cache, DynamicCache):
-        raise BackendError(f"{type(cache).__name__} cannot be shared between prompts")
     for layer in cache.layers:
         if type(layer) is not DynamicLayer:
             raise BackendError(f"{type(layer).__name__} cannot be shared between prompts")
@@ -73,10 +72,16 @@ class SharesPrefixes:
         images = self.collate(batch, ids.shape[1]) if batch[0].images else {}
         given = {"input_ids": ids, "attention_mask": mask, **images}
         given = {name: self._move(tensor) for name, tensor in given.items()}
-        out = self.model.model(**given, use_cache=True)
-        check_growable(out.past_key_values)
+        cache = DynamicCache(config=self.config.get_text_config())
+        check_growable(cache)
+        self.model.model(**given, **self._cached(cache))
         lengths = mask.sum(dim=1)
-        return Prefix(out.past_key_values, lengths, self.positions_after(lengths, bool(images)))
+        return Prefix(cache, lengths, self.positions_after(lengths, bool(images)))
+
+    def _cached(self, cache: DynamicCache) -> dict:
+        # Renamed in transformers 5; both names are in use within the versions we take.
+        known = signature(type(self.model.model.language_model).forward).parameters
+        return {"cache" if "cache" in known else "past_key_values": cache, "use_cache": True}
 
     def positions_after(self, lengths: torch.Tensor, images: bool) -> torch.Tensor:
         """Position of the token after each prefix of the last forward pass."""
@@ -99,8 +104,7 @@ class SharesPrefixes:
             input_ids=self._move(ids),
             attention_mask=self._move(torch.cat([seen, mask], dim=1)),
             position_ids=self._move(self.as_positions(positions)),
-            past_key_values=rows_of(prefix.cache, owners),
-            use_cache=True,
+            **self._cached(rows_of(prefix.cache, owners)),
         ).last_hidden_state
         return self.logits_at(hidden, [len(row) for row in rows], asked)
 
