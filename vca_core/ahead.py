@@ -34,7 +34,12 @@ def read_ahead(reader: FileReader, workers: int) -> Iterator[tuple[FilePlan, lis
             batch_size=None,
             num_workers=min(workers, len(reader)),
             prefetch_factor=AHEAD,
+            collate_fn=_as_is,
         )
     else:
         found = (reader[place] for place in range(len(reader)))
     yield from zip(reader.plans, found, strict=True)
+
+
+def _as_is(found: list[Seen | str]) -> list[Seen | str]:
+    return found

@@ -47,6 +47,12 @@ def score(
         str, typer.Option(help="auto (the checkpoint's own), float32, bfloat16, float16.")
     ] = "auto",
     batch_size: Annotated[int, typer.Option(min=1, help="Prompts per forward.")] = 8,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Share nothing: one whole prompt a row; the reference.")
+    ] = False,
+    workers: Annotated[
+        int, typer.Option(min=0, help="Processes that read images ahead of the model.")
+    ] = 1,
     limit: Annotated[
         int, typer.Option(min=0, help="Score this many whole groups (pairs); 0: all.")
     ] = 0,
@@ -88,18 +94,19 @@ def score(
         )
         typer.echo(compare_checkpoint(backend, backend.fingerprint()).sentence(), err=True)
         for dataset in dict.fromkeys(s.dataset for s in samples):
-            for surface in surfaces:
-                _score_one(
-                    [s for s in samples if s.dataset == dataset],
-                    backend,
-                    model=model or backend.checkpoint,
-                    contexts=wanted,
-                    interface=surface,
-                    out_dir=out,
-                    image_dir=folder,
-                    batch_size=batch_size,
-                    limit=limit,
-                )
+            _score_one(
+                [s for s in samples if s.dataset == dataset],
+                backend,
+                model=model or backend.checkpoint,
+                contexts=wanted,
+                interface=surfaces,
+                out_dir=out,
+                image_dir=folder,
+                batch_size=batch_size,
+                limit=limit,
+                exact=exact,
+                workers=workers,
+            )
 
 
 def _look_for_images(samples, folder: Path) -> None:
@@ -131,7 +138,8 @@ def _score_one(samples, backend, **options) -> None:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    name = f"{options['model']} on {samples[0].dataset}, {options['interface']}"
+    surfaces = options["interface"]
+    name = f"{options['model']} on {samples[0].dataset}, {' and '.join(surfaces)}"
     command = shlex.join(
         ["vca", *(Path(a).name if Path(a).is_absolute() else a for a in sys.argv[1:])]
     )
@@ -143,13 +151,14 @@ def _score_one(samples, backend, **options) -> None:
             say=lambda text: bars.console.print(text, markup=False, highlight=False),
         )
         try:
-            outcome = run.score_manifest(
+            outcomes = run.score_manifest(
                 samples, backend, command=command, progress=progress, **options
             )
         except KeyboardInterrupt:
             typer.echo("\nStopped. What is scored is kept; the same command resumes.", err=True)
             raise typer.Exit(130) from None
-    _report(outcome, name)
+    for surface, outcome in zip(surfaces, outcomes, strict=True):
+        _report(outcome, f"{options['model']} on {samples[0].dataset}, {surface}")
 
 
 def _report(outcome: run.Outcome, name: str) -> None:
