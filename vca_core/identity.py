@@ -59,9 +59,10 @@ def identify(
     """Hash what decides the score of each probe; None where its image cannot be read."""
     from vca_core.ahead import read_ahead
 
-    files, _ = plan_files(probes)
+    files = plan_files(probes).files
     seen: dict = {}
-    for done, (plan, found) in enumerate(read_ahead(FileReader(files, image_dir), workers), 1):
+    reads = read_ahead(FileReader(files, image_dir), workers)
+    for done, (plan, found) in enumerate(zip(files, reads, strict=True), start=1):
         seen |= dict(zip(plan.pictures, found, strict=True))
         on_file(done, len(files))
     settings = settings_digest(backend.fingerprint())

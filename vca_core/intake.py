@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 from PIL import Image
 
-from vca_core.ahead import read_ahead
 from vca_core.backends.base import Backend, BackendError, Encoded
 from vca_core.contexts import GRAY
 from vca_core.identity import Identity, name_probe, settings_digest
 from vca_core.jobs import Job, Unit, check_length, expand_ids
 from vca_core.losses import Result
-from vca_core.plan import plan_files
-from vca_core.reader import FileReader, Seen
+from vca_core.plan import Chunk
+from vca_core.reader import Seen
 from vca_core.records import Probe
 
 TOGETHER = 256
@@ -42,27 +40,30 @@ class Intake:
         self.known: dict[str, Result] = {}
 
     def units(
-        self, probes: Sequence[Probe], image_dir: str | Path | None, workers: int
+        self, chunk: Chunk, reads: Iterator[list[Seen | str]]
     ) -> Iterator[Unit | list[Answer]]:
-        """Read the pictures and give, in turn, units to score and probes already answered."""
-        files, text_only = plan_files(probes)
-        for start in range(0, len(text_only), TOGETHER):
-            yield from self._unit(text_only[start : start + TOGETHER], None)
-        reader = FileReader(files, image_dir, self.backend.encode)
+        """Give, in turn, units to score and probes already answered.
+
+        Parameters
+        ----------
+        chunk : Chunk
+        reads : iterator
+            What is seen of the chunk's files, in their order.
+        """
+        for start in range(0, len(chunk.text_only), TOGETHER):
+            yield from self._unit(chunk.text_only[start : start + TOGETHER], None)
         blanks: dict[Seen, list[Probe]] = {}
-        for plan, found in read_ahead(reader, workers):
-            for (picture, shown), seen in zip(plan.pictures.items(), found, strict=True):
+        for plan in chunk.files:
+            for (picture, shown), seen in zip(plan.pictures.items(), next(reads), strict=True):
                 if isinstance(seen, str):
                     yield [(probe, None, seen) for probe in shown]
                 elif picture.context == "blank":
-                    same = blanks.setdefault(seen, [])
-                    same += shown
-                    if len(same) >= TOGETHER:
-                        yield from self._blank(seen, blanks.pop(seen))
+                    blanks.setdefault(seen, []).extend(shown)
                 else:
                     yield from self._unit(shown, seen)
         for seen, same in blanks.items():
-            yield from self._blank(seen, same)
+            for start in range(0, len(same), TOGETHER):
+                yield from self._blank(seen, same[start : start + TOGETHER])
 
     def answer(self, jobs: Sequence[Job], results: Sequence[Result]) -> list[Answer]:
         """Take the results of jobs, and answer the probes that waited for them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from vca_core.contexts import BOX_CONTEXTS
@@ -39,15 +39,21 @@ class FilePlan(NamedTuple):
     pictures: dict[Picture, list[Probe]]
 
 
-def plan_files(probes: Iterable[Probe]) -> tuple[list[FilePlan], list[Probe]]:
-    """Group probes by image file and picture.
+class Chunk(NamedTuple):
+    """Work that shares nothing with other work: it may run anywhere, and gives the same."""
 
-    Returns
-    -------
-    files : list of FilePlan
-        In the order of first use.
-    text_only : list of Probe
-    """
+    files: list[FilePlan]
+    text_only: list[Probe]
+
+    @property
+    def n_probes(self) -> int:
+        """Probes of the chunk."""
+        shown = sum(len(own) for plan in self.files for own in plan.pictures.values())
+        return shown + len(self.text_only)
+
+
+def plan_files(probes: Iterable[Probe]) -> Chunk:
+    """Group probes by image file and picture, both in the order of first use."""
     files: dict[str, dict[Picture, list[Probe]]] = {}
     text_only = []
     for probe in probes:
@@ -56,7 +62,26 @@ def plan_files(probes: Iterable[Probe]) -> tuple[list[FilePlan], list[Probe]]:
             text_only.append(probe)
         else:
             files.setdefault(picture.image, {}).setdefault(picture, []).append(probe)
-    return [FilePlan(name, pictures) for name, pictures in files.items()], text_only
+    return Chunk([FilePlan(name, pictures) for name, pictures in files.items()], text_only)
+
+
+def plan_chunks(probes: Iterable[Probe], size: int) -> Iterator[Chunk]:
+    """Cut the work into chunks of about ``size`` probes, files whole and equal texts together."""
+    everything = plan_files(probes)
+    texts: dict[str, list[Probe]] = {}
+    for probe in everything.text_only:
+        texts.setdefault(probe.text, []).append(probe)
+    parts = [Chunk([], same) for same in texts.values()]
+    parts += [Chunk([plan], []) for plan in everything.files]
+    chunk = Chunk([], [])
+    for part in parts:
+        if chunk.n_probes and chunk.n_probes + part.n_probes > size:
+            yield chunk
+            chunk = Chunk([], [])
+        chunk.files.extend(part.files)
+        chunk.text_only.extend(part.text_only)
+    if chunk.n_probes:
+        yield chunk
 
 
 def shared_length(prompts: Sequence[Sequence[int]]) -> int:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from vca_core.ahead import read_ahead
 from vca_core.backends.base import Backend
 from vca_core.intake import Answer, Intake
 from vca_core.jobs import Job, Unit
 from vca_core.losses import plain_losses, shared_losses
+from vca_core.plan import Chunk, plan_chunks
+from vca_core.reader import FileReader, Seen
 from vca_core.records import Probe, Score
 from vca_core.rows import score_row
 
+CHUNK = 1024
+"""Probes that are planned together; what chunks have in common is scored in each."""
 WINDOW = 4
 """Batches that wait, and are sorted by length, together."""
 
@@ -54,10 +59,27 @@ def score_probes(
     """
     if probes:
         backend.prepare()
+    chunks = list(plan_chunks(probes, CHUNK))
+    reader = FileReader([f for c in chunks for f in c.files], image_dir, backend.encode)
+    reads = read_ahead(reader, workers)
+    for chunk in chunks:
+        yield from score_chunk(chunk, reads, backend, model, batch_size, exact, on_pixels)
+
+
+def score_chunk(
+    chunk: Chunk,
+    reads: Iterator[list[Seen | str]],
+    backend: Backend,
+    model: str,
+    batch_size: int,
+    exact: bool,
+    on_pixels: Callable[[int], None],
+) -> Iterator[list[Score]]:
+    """Score one chunk; the arguments are those of `score_probes`, and what its files show."""
     size = max(1, min(batch_size, backend.max_batch))
     intake = Intake(backend, on_pixels)
     waiting: list[Unit] = []
-    for found in intake.units(probes, image_dir, workers):
+    for found in intake.units(chunk, reads):
         if isinstance(found, Unit):
             waiting.append(found)
         else:
