@@ -20,6 +20,7 @@ from typing import NamedTuple
 import torch
 
 from vca_core.backends.base import Backend
+from vca_core.budget import Budget
 from vca_core.jobs import Job, Unit
 
 
@@ -70,19 +71,29 @@ def continuation_loss(logits: torch.Tensor, ids: Sequence[int]) -> float:
     return float(-torch.log_softmax(logits, dim=-1).gather(-1, asked).mean())
 
 
-def plain_losses(backend: Backend, batch: Sequence[tuple[Unit, Job]]) -> list[Result]:
-    """Losses from whole prompts, one row for each; a bad batch is retried one by one.
+def plain_losses(
+    backend: Backend, batch: Sequence[tuple[Unit, Job]], budget: Budget
+) -> list[Result]:
+    """Losses from whole prompts, one row for each; the jobs all show an image, or none.
 
-    The jobs all show an image, or none.
+    A batch that memory cannot hold is halved; one that fails otherwise is retried one by one.
     """
+    tokens = sum(len(job.tails) for _, job in batch) * max(len(job.ids) for _, job in batch)
     try:
-        results = _plain(backend, batch)
+        with budget.forward("whole", tokens):
+            results = _plain(backend, batch)
+    except MemoryError as error:
+        if len(batch) > 1:
+            middle = len(batch) // 2
+            parts = batch[:middle], batch[middle:]
+            return [found for part in parts for found in plain_losses(backend, part, budget)]
+        return [f"{type(error).__name__}: {error}"]
     except (RuntimeError, ValueError, IndexError) as error:
         results = [f"{type(error).__name__}: {error}"] * len(batch)
     if len(batch) == 1:
         return results
     return [
-        plain_losses(backend, [job])[0] if isinstance(result, str) else result
+        plain_losses(backend, [job], budget)[0] if isinstance(result, str) else result
         for job, result in zip(batch, results, strict=True)
     ]
 
@@ -120,52 +131,67 @@ def _job_losses(job: Job, rows: Sequence[tuple[tuple[int, ...], torch.Tensor]]) 
     return Losses(*losses, mass)
 
 
-def shared_losses(backend: Backend, units: Sequence[Unit], max_rows: int) -> list[list[Result]]:
+def shared_losses(backend: Backend, units: Sequence[Unit], budget: Budget) -> list[list[Result]]:
     """Losses of each unit's jobs from one forward of every prefix and one short one a row.
 
     A failing batch is halved, down to one unit, which is then scored from whole prompts.
     """
     try:
-        return _shared(backend, units, max_rows)
-    except (RuntimeError, ValueError, IndexError):
+        return _shared(backend, units, budget)
+    except (RuntimeError, ValueError, IndexError, MemoryError):
         if len(units) > 1:
             middle = len(units) // 2
             parts = units[:middle], units[middle:]
-            return [found for part in parts for found in shared_losses(backend, part, max_rows)]
+            return [found for part in parts for found in shared_losses(backend, part, budget)]
     unit = units[0]
-    return [[plain_losses(backend, [(unit, job)])[0] for job in unit.jobs]]
+    return [[plain_losses(backend, [(unit, job)], budget)[0] for job in unit.jobs]]
 
 
-def _shared(backend: Backend, units: Sequence[Unit], max_rows: int) -> list[list[Result]]:
+class _Row(NamedTuple):
+    owner: int
+    """Unit whose prefix the row follows."""
+    job: int
+    tail: tuple[int, ...]
+    fed: list[int]
+
+
+def _shared(backend: Backend, units: Sequence[Unit], budget: Budget) -> list[list[Result]]:
     heads = [unit.head for unit in units]
-    prefix = backend.prefix(
-        [unit.encoded_as(u.ids[:n]) for unit, n in zip(units, heads, strict=True)
-         for u in unit.jobs[:1]]
-    )  # fmt: skip
+    starts = [unit.encoded_as(unit.jobs[0].ids[:n]) for unit, n in zip(units, heads, strict=True)]
+    with budget.forward("prefix", len(units) * max(heads)):
+        prefix = backend.prefix(starts)
     rows = [
-        (owner, number, tail, [*job.ids[heads[owner] :], *tail])
+        _Row(owner, number, tail, [*job.ids[heads[owner] :], *tail])
         for owner, unit in enumerate(units)
         for number, job in enumerate(unit.jobs)
         for tail in job.tails
     ]
-    rows.sort(key=lambda row: len(row[3]))  # neighbours of one length need little padding
-    logits: list[list] = [[] for _ in units]
-    names: list[list] = [[] for _ in units]
-    for start in range(0, len(rows), max_rows):
-        chunk = rows[start : start + max_rows]
-        out = backend.extend(
-            prefix,
-            [owner for owner, *_ in chunk],
-            [fed for *_, fed in chunk],
-            [len(tail) + 1 for _, _, tail, _ in chunk],
-        )
-        for (owner, number, tail, _), own in zip(chunk, out, strict=True):
-            names[owner].append((number, tail))
-            logits[owner].append(own)
-    results = [_collect(unit.jobs, names[owner], logits[owner]) for owner, unit in enumerate(units)]
+    rows.sort(key=lambda row: len(row.fed))  # neighbours of one length need little padding
+    found: list[dict[tuple[int, tuple[int, ...]], torch.Tensor]] = [{} for _ in units]
+    while rows:
+        longest = len(rows[-1].fed)
+        n = budget.rows("suffix", max(heads) + longest, longest)
+        chunk, rows = rows[:n], rows[n:]
+        try:
+            with budget.forward("suffix", len(chunk) * (max(heads) + len(chunk[-1].fed))):
+                logits = backend.extend(
+                    prefix,
+                    [row.owner for row in chunk],
+                    [row.fed for row in chunk],
+                    [len(row.tail) + 1 for row in chunk],
+                )
+        except MemoryError:
+            if n == 1:
+                raise
+            rows = chunk + rows  # the budget gives fewer now
+            continue
+        for row, own in zip(chunk, logits, strict=True):
+            found[row.owner][row.job, row.tail] = own
+    results = [_collect(unit.jobs, list(own), list(own.values()))
+               for unit, own in zip(units, found, strict=True)]  # fmt: skip
     # A NaN may come from the batch: the job alone decides.
     return [
-        [plain_losses(backend, [(unit, job)])[0] if isinstance(found, str) else found
-         for job, found in zip(unit.jobs, own, strict=True)]
+        [plain_losses(backend, [(unit, job)], budget)[0] if isinstance(one, str) else one
+         for job, one in zip(unit.jobs, own, strict=True)]
         for unit, own in zip(units, results, strict=True)
     ]  # fmt: skip

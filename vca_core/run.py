@@ -44,7 +44,8 @@ def score_manifest(
     interface: str | Sequence[str],
     out_dir: str | Path,
     image_dir: str | Path | None = None,
-    batch_size: int = 8,
+    batch_size: int | None = None,
+    memory: int | None = None,
     limit: int = 0,
     exact: bool = False,
     workers: int = 0,
@@ -67,7 +68,7 @@ def score_manifest(
         Root of the cache.
     image_dir : path, optional
         Root of the images.
-    batch_size, exact, workers
+    batch_size, memory, exact, workers
         As in `vca_core.scorer.score_probes`.
     limit : int
         Whole groups to score (0: all).
@@ -109,6 +110,7 @@ def score_manifest(
             model=model,
             image_dir=image_dir,
             batch_size=batch_size,
+            memory=memory,
             exact=exact,
             workers=workers,
             on_pixels=seen.append,

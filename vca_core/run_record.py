@@ -24,7 +24,7 @@ def run_record(
     model: str,
     command: str,
     seen: list[int],
-    batch_size: int,
+    batch_size: int | None,
     exact: bool,
 ) -> dict:
     """Collect what stands beside a scores file: checkpoint, settings, versions, example prompts.

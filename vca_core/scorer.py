@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from vca_core.ahead import read_ahead
 from vca_core.backends.base import Backend
+from vca_core.budget import Budget
 from vca_core.intake import Answer, Intake
-from vca_core.jobs import Job, Unit
+from vca_core.jobs import Unit
 from vca_core.losses import plain_losses, shared_losses
 from vca_core.plan import Chunk, plan_chunks
 from vca_core.reader import FileReader, Seen
@@ -17,8 +19,18 @@ from vca_core.rows import score_row
 
 CHUNK = 1024
 """Probes that are planned together; what chunks have in common is scored in each."""
-WINDOW = 4
-"""Batches that wait, and are sorted by length, together."""
+WINDOW = 64
+"""Pictures that wait, and are sorted by length, together."""
+MOST = 64
+"""Rows of a forward, whatever fits."""
+
+
+class Limits(NamedTuple):
+    """What a forward may hold, and whether it may share."""
+
+    rows: int
+    budget: Budget
+    exact: bool
 
 
 def score_probes(
@@ -27,7 +39,8 @@ def score_probes(
     *,
     model: str,
     image_dir: str | Path | None = None,
-    batch_size: int = 8,
+    batch_size: int | None = None,
+    memory: int | None = None,
     exact: bool = False,
     workers: int = 0,
     on_pixels: Callable[[int], None] = lambda seen: None,
@@ -42,8 +55,10 @@ def score_probes(
         Name to store with each score.
     image_dir : path, optional
         Root of the images; text-only probes need none.
-    batch_size : int
-        Prompts per forward; the family's own limit may be lower.
+    batch_size : int, optional
+        Most pictures, or prompts that share nothing, per forward; default is what fits.
+    memory : int, optional
+        Bytes that a forward may take; default is a part of what is free.
     exact : bool
         One row of a forward for every prompt, sharing nothing: slower, and the reference.
     workers : int
@@ -62,8 +77,13 @@ def score_probes(
     chunks = list(plan_chunks(probes, CHUNK))
     reader = FileReader([f for c in chunks for f in c.files], image_dir, backend.encode)
     reads = read_ahead(reader, workers)
+    limits = Limits(
+        min(batch_size or MOST, backend.max_batch),
+        Budget(getattr(backend, "device", "cpu"), memory),
+        exact,
+    )
     for chunk in chunks:
-        yield from score_chunk(chunk, reads, backend, model, batch_size, exact, on_pixels)
+        yield from score_chunk(chunk, reads, backend, model, limits, on_pixels)
 
 
 def score_chunk(
@@ -71,12 +91,10 @@ def score_chunk(
     reads: Iterator[list[Seen | str]],
     backend: Backend,
     model: str,
-    batch_size: int,
-    exact: bool,
+    limits: Limits,
     on_pixels: Callable[[int], None],
 ) -> Iterator[list[Score]]:
     """Score one chunk; the arguments are those of `score_probes`, and what its files show."""
-    size = max(1, min(batch_size, backend.max_batch))
     intake = Intake(backend, on_pixels)
     waiting: list[Unit] = []
     for found in intake.units(chunk, reads):
@@ -84,11 +102,11 @@ def score_chunk(
             waiting.append(found)
         else:
             yield _rows(backend, model, found)
-        if len(waiting) >= WINDOW * size:
-            for answers in _answers(backend, intake, waiting, size, exact):
+        if len(waiting) >= WINDOW:
+            for answers in _answers(backend, intake, waiting, limits):
                 yield _rows(backend, model, answers)
             waiting = []
-    for answers in _answers(backend, intake, waiting, size, exact):
+    for answers in _answers(backend, intake, waiting, limits):
         yield _rows(backend, model, answers)
 
 
@@ -97,21 +115,28 @@ def _rows(backend: Backend, model: str, answers: Sequence[Answer]) -> list[Score
 
 
 def _answers(
-    backend: Backend, intake: Intake, units: Sequence[Unit], size: int, exact: bool
+    backend: Backend, intake: Intake, units: Sequence[Unit], limits: Limits
 ) -> Iterator[list[Answer]]:
     """Score units in batches of like length; a batch shows an image in all of its rows, or none."""
     for shown in (False, True):
         alike = [unit for unit in units if bool(unit.encoded.images) is shown]
-        shared = [] if exact else [unit for unit in alike if len(unit.rows) > 1]
-        plain = [(unit, job) for unit in alike if exact or len(unit.rows) == 1 for job in unit.jobs]
-        plain.sort(key=lambda pair: len(pair[1].ids))
-        for start in range(0, len(plain), size):
-            batch = plain[start : start + size]
-            jobs: list[Job] = [job for _, job in batch]
-            yield intake.answer(jobs, plain_losses(backend, batch))
-        shared.sort(key=lambda unit: len(unit.encoded.ids))
-        for start in range(0, len(shared), size):
-            batch = shared[start : start + size]
-            jobs = [job for unit in batch for job in unit.jobs]
-            results = [r for own in shared_losses(backend, batch, 2 * size) for r in own]
-            yield intake.answer(jobs, results)
+        shared = [] if limits.exact else [unit for unit in alike if len(unit.rows) > 1]
+        apart = alike if limits.exact else [unit for unit in alike if len(unit.rows) == 1]
+        plain = [(unit, job) for unit in apart for job in unit.jobs]
+        for batch in _batches(plain, lambda pair: len(pair[1].ids), "whole", limits):
+            results = plain_losses(backend, batch, limits.budget)
+            yield intake.answer([job for _, job in batch], results)
+        for batch in _batches(shared, lambda unit: unit.head, "prefix", limits):
+            results = [r for own in shared_losses(backend, batch, limits.budget) for r in own]
+            yield intake.answer([job for unit in batch for job in unit.jobs], results)
+
+
+def _batches(items: list, length: Callable, kind: str, limits: Limits) -> Iterator[list]:
+    """Cut items, short ones first, into batches that fit the budget."""
+    items = sorted(items, key=length)
+    while items:
+        n = 1
+        while n < len(items) and n < min(limits.rows, limits.budget.rows(kind, length(items[n]))):
+            n += 1
+        batch, items = items[:n], items[n:]
+        yield batch

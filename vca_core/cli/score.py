@@ -46,7 +46,13 @@ def score(
     dtype: Annotated[
         str, typer.Option(help="auto (the checkpoint's own), float32, bfloat16, float16.")
     ] = "auto",
-    batch_size: Annotated[int, typer.Option(min=1, help="Prompts per forward.")] = 8,
+    batch_size: Annotated[
+        int | None, typer.Option(min=1, help="Most prompts per forward; default: what fits.")
+    ] = None,
+    memory: Annotated[
+        float | None,
+        typer.Option(min=0.01, help="GB a forward may take; default: a part of what is free."),
+    ] = None,
     exact: Annotated[
         bool, typer.Option("--exact", help="Share nothing: one whole prompt a row; the reference.")
     ] = False,
@@ -103,6 +109,7 @@ def score(
                 out_dir=out,
                 image_dir=folder,
                 batch_size=batch_size,
+                memory=None if memory is None else int(memory * 1e9),
                 limit=limit,
                 exact=exact,
                 workers=workers,
