@@ -223,6 +223,7 @@ def test_open_thought_is_refused(tmp_path, miniatures):
 
 def test_words_that_do_not_survive_the_tokenizer_are_refused(load_miniature, monkeypatch):
     backend = load_miniature("ministral3")
+    monkeypatch.setattr(backend, "_words", {})
     monkeypatch.setattr(type(backend), "decode", lambda self, ids: "yes")
     with pytest.raises(BackendError, match="' yes' must survive.*mistral-common"):
         backend.verbalizer_ids("yes_no")

@@ -1,4 +1,4 @@
-"""How much a forward may hold: rows that fit a memory budget, from what rows were seen to take."""
+"""How many tokens a forward may hold: what is fast, within memory that is measured."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from contextlib import contextmanager
 import psutil
 import torch
 
-PLATEAU = {"cpu": 8192, "cuda": 65_536}
-"""Tokens of a forward beyond which larger ones are no faster; benchmarks/ measures it."""
-FIRST = 2048
-"""Tokens of the first forward, before anything is known."""
+FAST = {"cpu": 2048, "cuda": 16_384}
+"""Tokens beyond which a forward is no faster a token: on a processor measured (benchmarks/)."""
 SHARE = {"cpu": 0.5, "cuda": 0.8}
-"""Part of the memory that is free at the start which is used without a budget."""
+"""Part of the memory that is free at the start which is used where no budget is given."""
 
 
 class Budget:
-    """Rows a forward may have; learns what a token takes, and halves when memory runs out.
+    """Tokens that a forward may hold; learns what one takes, and halves when memory runs out.
 
     Parameters
     ----------
     device : str
-        As torch names it.
+        As torch names it; the model is loaded there.
     memory : int, optional
         Bytes that a forward may take beyond the weights; default is a part of what is free.
     """
@@ -33,29 +31,23 @@ class Budget:
         self.device = device
         self.memory = memory or int(SHARE[self.kind] * self._free())
         self.per_token: dict[str, float] = {}
-        """Most bytes that a token was seen to take, of each kind of forward."""
-        self.cap: dict[str, int] = {}
-        """Tokens at which memory ran out, halved."""
+        """Bytes that a token was seen to take, in the largest forward of each kind."""
+        self._largest: dict[str, int] = {}
+        self._cap: dict[str, int] = {}
+        self._start = self._used()
 
-    def rows(self, kind: str, tokens: int, new_tokens: int | None = None) -> int:
-        """Count the rows that a forward may have, at least one.
+    def tokens(self, kind: str) -> int:
+        """Count the tokens that the next forward may hold.
 
         Parameters
         ----------
         kind : str
             "whole", "prefix" or "suffix": what a token takes differs.
-        tokens : int
-            Tokens a row holds, cached ones included.
-        new_tokens : int, optional
-            Tokens of a row that are run; default all.
         """
-        room = self.cap.get(kind, 1 << 40)
+        room = FAST[self.kind]
         if kind in self.per_token:
             room = min(room, int(self.memory / self.per_token[kind]))
-        else:
-            room = min(room, FIRST)
-        fast = PLATEAU[self.kind] // (new_tokens or tokens)
-        return max(1, min(room // tokens, fast))
+        return min(room, self._cap.get(kind, room))
 
     @contextmanager
     def forward(self, kind: str, tokens: int) -> Iterator[None]:
@@ -67,6 +59,9 @@ class Budget:
             In place of torch's own error, so that the caller tries with fewer rows.
         """
         try:
+            if tokens <= self._largest.get(kind, 0):
+                yield
+                return
             with self._peak() as peak:
                 yield
         except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
@@ -74,36 +69,38 @@ class Budget:
                 raise
             if self.kind == "cuda":
                 torch.cuda.empty_cache()
-            self.cap[kind] = max(1, tokens // 2)
+            self._cap[kind] = max(1, tokens // 2)
             raise MemoryError(str(error)) from error
-        if tokens >= FIRST // 2:
-            seen = peak() / tokens
-            self.per_token[kind] = max(self.per_token.get(kind, 1.0), seen)
+        self._largest[kind] = tokens
+        self.per_token[kind] = max(1.0, (peak() - self._start) / tokens)
 
     def _free(self) -> int:
         if self.kind == "cuda":
             return torch.cuda.mem_get_info(self.device)[0]
         return psutil.virtual_memory().available
 
+    def _used(self) -> int:
+        if self.kind == "cuda":
+            return torch.cuda.memory_allocated(self.device)
+        return psutil.Process().memory_info().rss
+
     @contextmanager
     def _peak(self) -> Iterator[Callable[[], int]]:
-        """Bytes taken at most while the block runs."""
+        """Most bytes in use while the block runs; a processor's are looked at every 2 ms."""
         if self.kind == "cuda":
             torch.cuda.reset_peak_memory_stats(self.device)
-            before = torch.cuda.memory_allocated(self.device)
-            yield lambda: torch.cuda.max_memory_allocated(self.device) - before
+            yield lambda: torch.cuda.max_memory_allocated(self.device)
             return
-        process, found, done = psutil.Process(), [], threading.Event()
-        before = process.memory_info().rss
+        found, done = [self._used()], threading.Event()
 
         def watch() -> None:
             while not done.wait(0.002):
-                found.append(process.memory_info().rss)
+                found.append(self._used())
 
         thread = threading.Thread(target=watch, daemon=True)
         thread.start()
         try:
-            yield lambda: max([*found, before]) - before
+            yield lambda: max(found)
         finally:
             done.set()
             thread.join()

@@ -169,11 +169,10 @@ def _shared(backend: Backend, units: Sequence[Unit], budget: Budget) -> list[lis
     rows.sort(key=lambda row: len(row.fed))  # neighbours of one length need little padding
     found: list[dict[tuple[int, tuple[int, ...]], torch.Tensor]] = [{} for _ in units]
     while rows:
-        longest = len(rows[-1].fed)
-        n = budget.rows("suffix", max(heads) + longest, longest)
+        n = max(1, budget.tokens("suffix") // len(rows[-1].fed))
         chunk, rows = rows[:n], rows[n:]
         try:
-            with budget.forward("suffix", len(chunk) * (max(heads) + len(chunk[-1].fed))):
+            with budget.forward("suffix", sum(len(row.fed) for row in chunk)):
                 logits = backend.extend(
                     prefix,
                     [row.owner for row in chunk],

@@ -135,8 +135,8 @@ def _batches(items: list, length: Callable, kind: str, limits: Limits) -> Iterat
     """Cut items, short ones first, into batches that fit the budget."""
     items = sorted(items, key=length)
     while items:
-        n = 1
-        while n < len(items) and n < min(limits.rows, limits.budget.rows(kind, length(items[n]))):
+        n, most = 1, limits.budget.tokens(kind)
+        while n < min(len(items), limits.rows) and (n + 1) * length(items[n]) <= most:
             n += 1
         batch, items = items[:n], items[n:]
         yield batch

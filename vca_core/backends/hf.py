@@ -20,6 +20,9 @@ from vca_core.records import VERBALIZERS
 ATTENTION = "sdpa"
 """Pinned, since attention implementations differ in the last bits; recorded with each run."""
 
+REMEMBERED = 8192
+"""Prompts kept as text and ids: those of some chunks, whatever the size of the data."""
+
 
 class HFBackend(SharesPrefixes, ABC):
     """A checkpoint of transformers; weights load at the first forward.
@@ -53,7 +56,8 @@ class HFBackend(SharesPrefixes, ABC):
         self.dtype = dtype
         self.system = self.SYSTEM if system is None else system
         self.trust_remote_code = trust_remote_code
-        self._prompt_ids: dict[tuple[str, bool], list[int]] = {}
+        self._prompts: dict[tuple[str, bool], tuple[str, list[int]]] = {}
+        self._words: dict[str, list[int]] = {}
         hf_logging.disable_progress_bar()  # loading would draw over the scoring's own bar
         self._refuse_open_thought()
 
@@ -88,9 +92,17 @@ class HFBackend(SharesPrefixes, ABC):
             trust_remote_code=self.trust_remote_code,
         )
         try:
-            return model.to(self.device).eval()
+            model = model.to(self.device).eval()
+            # Mapped from their file until they are read; that is no memory of a forward.
+            for weight in model.parameters():
+                weight.max()
+            return model
         except (RuntimeError, AssertionError) as error:  # torch without CUDA asserts
             raise BackendError(f"Device {self.device!r} cannot be used: {error}") from error
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the weights: a process that reads images ahead has no use for them."""
+        return {name: value for name, value in self.__dict__.items() if name != "model"}
 
     def prepare(self) -> None:  # noqa: D102
         _ = self.model
@@ -110,16 +122,24 @@ class HFBackend(SharesPrefixes, ABC):
         return messages
 
     def serialize(self, text: str, image: bool) -> str:  # noqa: D102
-        return self.processor.apply_chat_template(
-            self.conversation(text, image), add_generation_prompt=True, tokenize=False
-        )
+        return self._prompt(text, image)[0]
 
     def prompt_ids(self, text: str, image: bool) -> list[int]:  # noqa: D102
-        if (text, image) not in self._prompt_ids:
-            prompt = self.serialize(text, image)
-            ids = self.tokenizer(prompt, **self._specials(prompt)).input_ids
-            self._prompt_ids[text, image] = list(ids)
-        return self._prompt_ids[text, image]
+        return self._prompt(text, image)[1]
+
+    def _prompt(self, text: str, image: bool) -> tuple[str, list[int]]:
+        if (text, image) not in self._prompts:
+            if len(self._prompts) >= REMEMBERED:
+                self._prompts.clear()
+            self._prompts[text, image] = self.render(text, image)
+        return self._prompts[text, image]
+
+    def render(self, text: str, image: bool) -> tuple[str, list[int]]:
+        """Prompt as text and as token ids."""
+        prompt = self.processor.apply_chat_template(
+            self.conversation(text, image), add_generation_prompt=True, tokenize=False
+        )
+        return prompt, list(self.tokenizer(prompt, **self._specials(prompt)).input_ids)
 
     def _specials(self, prompt: str) -> dict[str, bool]:
         # A template that writes the BOS token itself must not get a second one.
@@ -158,7 +178,8 @@ class HFBackend(SharesPrefixes, ABC):
         given = {"input_ids": ids, "attention_mask": mask, **images}
         given = {name: self._move(tensor) for name, tensor in given.items()}
         hidden = self.model.model(**given, use_cache=False).last_hidden_state
-        return self.logits_at(hidden, [len(r) for r in rows], [len(t) + 1 for t in tails])
+        ends = [(number, len(row)) for number, row in enumerate(rows)]
+        return self.logits_at(hidden, ends, [len(tail) + 1 for tail in tails])
 
     @property
     def pad_id(self) -> int:
@@ -173,6 +194,8 @@ class HFBackend(SharesPrefixes, ABC):
         return tuple(self._continuation_ids(word) for word in VERBALIZERS[interface])
 
     def _continuation_ids(self, word: str) -> list[int]:
+        if word in self._words:
+            return self._words[word]
         ids = list(self.tokenizer.encode(word, add_special_tokens=False))
         if not ids:
             raise BackendError(f"The continuation {word!r} has no tokens under this tokenizer.")
@@ -183,6 +206,7 @@ class HFBackend(SharesPrefixes, ABC):
                 f"(ids {ids}). For a Mistral checkpoint install mistral-common and keep its "
                 "tekken.json beside the weights."
             )
+        self._words[word] = ids
         return ids
 
     def decode(self, ids: Sequence[int]) -> str:  # noqa: D102

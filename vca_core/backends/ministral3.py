@@ -51,18 +51,11 @@ class Ministral3(HFBackend):
             "image_processor": None if encoder is None else vars(encoder.image_config),
         }
 
-    def serialize(self, text: str, image: bool) -> str:  # noqa: D102
+    def render(self, text: str, image: bool) -> tuple[str, list[int]]:  # noqa: D102
         if not self.mistral_common:
-            return super().serialize(text, image)
-        return self.decode(self.prompt_ids(text, image))
-
-    def prompt_ids(self, text: str, image: bool) -> list[int]:  # noqa: D102
-        if not self.mistral_common:
-            return super().prompt_ids(text, image)
-        if (text, image) not in self._prompt_ids:
-            ids = self._request(text, MARK if image else None)["input_ids"][0]
-            self._prompt_ids[text, image] = ids.tolist()
-        return self._prompt_ids[text, image]
+            return super().render(text, image)
+        ids = self._request(text, MARK if image else None)["input_ids"][0].tolist()
+        return self.decode(ids), ids
 
     def _request(self, text: str, image: Image.Image | None) -> dict[str, torch.Tensor]:
         messages = self.conversation(text, image is not None)
