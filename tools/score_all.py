@@ -14,6 +14,8 @@ import multiprocessing
 import shutil
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,7 +35,6 @@ MODELS = ("mini-qwen", "mini-internvl", "mini-llava", "mini-ministral")
 EVERY = (*PRIMARY, "mean_color", "mismatch", "relation_erased", "irrelevant_erased")
 TOLERANCE = 1e-3
 """Nats. Another machine's float32 sums differ by about 1e-5; a changed prompt by far more."""
-BATCH_SIZE = 32
 KEYS = ["dataset", "interface", "model", "sample_id", "context", "wording"]
 FACTS = ["margin", "label", "prompt_sha256", "image_sha256"]
 
@@ -96,31 +97,34 @@ def score_model(model: str, scenes: Path, out: Path, limit: int, command: str) -
     from vca_core.backends import load_backend
 
     torch.set_num_threads(1)
-    started, rows = time.monotonic(), 0
-    for number, run in enumerate(RUNS, start=1):
-        backend = load_backend(str(ROOT / "models" / model), system=run.system)
-        manifest = manifest_of(run, scenes)
-        outcome = score_manifest(
+    started, rows, done = time.monotonic(), 0, 0
+    for dataset, own in groupby(RUNS, key=attrgetter("dataset")):
+        runs = list(own)
+        backend = load_backend(str(ROOT / "models" / model), system=runs[0].system)
+        manifest = manifest_of(runs[0], scenes)
+        outcomes = score_manifest(
             read_manifest(manifest),
             backend,
             model=model,
-            contexts=run.contexts,
-            interface=run.interface,
+            contexts=runs[0].contexts,
+            interface=[run.interface for run in runs],
             out_dir=out,
             image_dir=manifest.parent,
-            batch_size=BATCH_SIZE,
             limit=limit,
             command=command,
             progress=Progress(say=lambda text: print(f"{model}: {text}", flush=True)),
         )
-        rows += outcome.scored
+        done += len(runs)
+        rows += sum(outcome.scored for outcome in outcomes)
         print(
-            f"{model} {number}/{len(RUNS)}: {run.dataset} {run.interface}, {outcome.scored} rows "
-            f"({outcome.forwards} probes), {time.monotonic() - started:.0f} s so far",
+            f"{model} {done}/{len(RUNS)}: {dataset}, {sum(o.scored for o in outcomes)} rows "
+            f"({sum(o.forwards for o in outcomes)} probes), {time.monotonic() - started:.0f} s "
+            "so far",
             flush=True,
         )
-        if outcome.errors:
-            raise SchemaError(f"{model} on {run.dataset}: error rows, {dict(outcome.errors)}.")
+        for outcome in outcomes:
+            if outcome.errors:
+                raise SchemaError(f"{model} on {dataset}: error rows, {dict(outcome.errors)}.")
     return f"{model}: {rows} rows in {(time.monotonic() - started) / 60:.1f} min"
 
 

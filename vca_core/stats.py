@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binomtest
 
-from vca_core.resampling import cluster_codes, multinomial_counts, resample_counts
+from vca_core.resampling import (
+    Patterns,
+    cluster_codes,
+    cluster_sums,
+    count_patterns,
+    multinomial_counts,
+    resample_counts,
+)
 
 FEW = 4
 """Clusters per pattern of values from which patterns are resampled instead of clusters."""
@@ -63,22 +70,14 @@ def bootstrap_means(
         raise ValueError(f"`values` must have shape (n, k), got {values.shape}.")
     if np.isinf(values).any():
         raise ValueError("`values` must be finite, or NaN outside the denominator; got infinity.")
-    codes = cluster_codes(clusters, len(values))
-    n_clusters = int(codes.max(initial=-1)) + 1
-    inside = ~np.isnan(values)
+    sums = cluster_sums(values, cluster_codes(clusters, len(values)))
+    patterns = count_patterns(sums)
+    if FEW * len(patterns.sizes) <= sums.shape[1]:
+        return bootstrap_patterns(patterns, n_resamples=n_resamples, rng=rng)
     k = values.shape[1]
-    parts = np.vstack([np.where(inside, values, 0.0).T, inside.T])
-    sums = np.array([np.bincount(codes, part, minlength=n_clusters) for part in parts])  # (2k, g)
-    patterns, sizes = np.unique(sums, axis=1, return_counts=True)
-    if FEW * len(sizes) <= n_clusters:
-        # Counting the patterns of drawn clusters is drawing multinomial counts of the patterns.
-        sums = patterns
-        draws = multinomial_counts(sizes, n_resamples=n_resamples, rng=rng)
-    else:
-        draws = resample_counts(n_clusters, n_resamples=n_resamples, rng=rng)
     replicates = np.full((n_resamples, k), np.nan)
     start = 0
-    for counts in draws:
+    for counts in resample_counts(sums.shape[1], n_resamples=n_resamples, rng=rng):
         # Not `@`: on busy cores the threads of BLAS wait for one another, and this is many small
         # products.
         totals = np.einsum("bg,kg->bk", counts, sums)
@@ -86,6 +85,39 @@ def bootstrap_means(
         np.divide(totals[:, :k], totals[:, k:], out=out, where=totals[:, k:] > 0)
         start += len(counts)
     return replicates
+
+
+def bootstrap_patterns(
+    patterns: Patterns, *, n_resamples: int = 5000, rng: np.random.Generator
+) -> np.ndarray:
+    """Means of several columns in the same resamples of clusters, of which only counts are known.
+
+    Counting the patterns of drawn clusters is drawing multinomial counts of the patterns, so this
+    is `bootstrap_means` of the clusters that were counted, and equal to it where that draws
+    patterns too.
+
+    Parameters
+    ----------
+    patterns : Patterns
+        From `vca_core.resampling.count_patterns`.
+    n_resamples : int
+    rng : Generator
+
+    Returns
+    -------
+    ndarray, shape (n_resamples, k)
+        As `bootstrap_means`.
+    """
+    sums, k = patterns.sums, len(patterns.sums) // 2
+    replicates = np.full((k, n_resamples), np.nan)
+    start = 0
+    for counts in multinomial_counts(patterns.sizes, n_resamples=n_resamples, rng=rng):
+        # Patterns are few and resamples many, so the long axis is the inner one.
+        totals = np.einsum("gb,kg->kb", np.ascontiguousarray(counts.T), sums)
+        out = replicates[:, start : start + len(counts)]
+        np.divide(totals[:k], totals[k:], out=out, where=totals[k:] > 0)
+        start += len(counts)
+    return replicates.T
 
 
 def percentile_interval(replicates: ArrayLike, confidence_level: float = 0.95) -> Interval:
@@ -102,6 +134,15 @@ def percentile_interval(replicates: ArrayLike, confidence_level: float = 0.95) -
     tail = (1 - confidence_level) / 2
     low, high = np.quantile(defined, [tail, 1 - tail])
     return Interval(float(low), float(high))
+
+
+def percentile_intervals(replicates: np.ndarray, confidence_level: float = 0.95) -> list[Interval]:
+    """Percentile interval of each column of bootstrap replicates, shape (n_resamples, k)."""
+    if np.isnan(replicates).any() or not 0 < confidence_level < 1:
+        return [percentile_interval(column, confidence_level) for column in replicates.T]
+    tail = (1 - confidence_level) / 2
+    bounds = np.quantile(replicates, [tail, 1 - tail], axis=0)
+    return [Interval(float(low), float(high)) for low, high in bounds.T]
 
 
 def bootstrap_interval(

@@ -72,20 +72,35 @@ def read_scores(path: str | Path) -> pd.DataFrame:
         If it is no Parquet file or a column is missing or of another type; names the file.
     """
     path = Path(path)
+    check_schema(path)
     try:
         table = pq.read_table(path, partitioning=None)
     except pa.ArrowException as error:
         raise SchemaError(f"{path}: not a scores file ({error}).") from None
+    return table.select(SCORE_SCHEMA.names).cast(SCORE_SCHEMA).to_pandas()
+
+
+def check_schema(path: Path) -> None:
+    """Refuse a file without the columns of a score, from its footer alone.
+
+    Raises
+    ------
+    SchemaError
+        If it is no Parquet file, or a column is missing, unknown or of another type.
+    """
+    try:
+        schema = pq.read_schema(path)
+    except pa.ArrowException as error:
+        raise SchemaError(f"{path}: not a scores file ({error}).") from None
     for field in SCORE_SCHEMA:
-        if field.name not in table.column_names:
+        if field.name not in schema.names:
             raise SchemaError(f"{path}: column `{field.name}` is missing.")
-        got = table.schema.field(field.name).type
+        got = schema.field(field.name).type
         if got not in (field.type, *SAME.get(field.type, ())) and not pa.types.is_null(got):
             raise SchemaError(f"{path}: column `{field.name}` must be {field.type}, got {got}.")
-    extra = set(table.column_names) - set(SCORE_SCHEMA.names)
+    extra = set(schema.names) - set(SCORE_SCHEMA.names)
     if extra:
         raise SchemaError(f"{path}: unknown columns {sorted(extra)}.")
-    return table.select(SCORE_SCHEMA.names).cast(SCORE_SCHEMA).to_pandas()
 
 
 def names_in(path: Path) -> tuple[str | None, str | None]:
@@ -96,13 +111,15 @@ def names_in(path: Path) -> tuple[str | None, str | None]:
     SchemaError
         If it is no Parquet file, or has not both columns; names the file.
     """
+    names = ["model", "dataset"]
     try:
-        table = pq.read_table(path, columns=["model", "dataset"], partitioning=None)
-        first = table.slice(0, 1).to_pylist()
+        with pq.ParquetFile(path, pre_buffer=False) as file:
+            if not set(names) <= set(file.schema_arrow.names):
+                raise SchemaError(f"{path}: column `model` or `dataset` is missing.")
+            batch = next(file.iter_batches(batch_size=1, columns=names), None)
+            first = [] if batch is None else batch.to_pylist()
     except (pa.ArrowException, OSError) as error:
         raise SchemaError(f"{path}: not a scores file ({error}).") from None
-    if set(table.column_names) != {"model", "dataset"}:
-        raise SchemaError(f"{path}: column `model` or `dataset` is missing.")
     return (first[0]["model"], first[0]["dataset"]) if first else (None, None)
 
 

@@ -9,13 +9,9 @@ from pathlib import Path
 import pandas as pd
 
 from vca_core.cache.files import names_in, read_scores, resolve, scores_files
+from vca_core.cache.wide import CARRIED, INDEX, LeftOut, to_wide
 from vca_core.records import CONTEXTS, INTERFACES, NotScoredError, SchemaError
 
-INDEX = ["model", "dataset", "interface", "wording", "sample_id"]
-CARRIED = [
-    "split", "label", "pair_id", "polarity", "relation", "subject", "object", "stem_id",
-    "visual_state", "text_state", "edit_id", "probe_role",
-]  # fmt: skip
 SPECIAL = (
     "factorial", "neutral", "edits", "queries_inverse", "queries_wordings", "queries_system",
 )  # fmt: skip
@@ -65,14 +61,38 @@ def load_margins(
     SchemaError
         If a name is unknown, a file breaks the schema, or a sample is incomplete.
     """
+    check_asked(interface, contexts or (), incomplete)
+    root = resolve(scores_dir)
+    wide = [
+        _pivot(_normalise(read_scores(path)), path, contexts, incomplete)
+        for path in select_files(root, interface, models, datasets, extra)
+    ]
+    joined = pd.concat(wide, ignore_index=True)
+    if joined.empty:
+        raise SchemaError(f"No sample below {root} has all contexts {list(contexts or CONTEXTS)}.")
+    margins = [f"margin_{c}" for c in CONTEXTS if f"margin_{c}" in joined]
+    return joined[[*INDEX, *CARRIED, *margins]]
+
+
+def check_asked(interface: str, contexts: Sequence[str], incomplete: str) -> None:
+    """Raise SchemaError naming a choice that there is not."""
     if incomplete not in ("refuse", "drop"):
         raise SchemaError(f"`incomplete` must be 'refuse' or 'drop', got {incomplete!r}.")
     if interface not in INTERFACES:
         raise SchemaError(f"Unknown interface {interface!r}; expected one of {list(INTERFACES)}.")
-    for context in contexts or ():
+    for context in contexts:
         if context not in CONTEXTS:
             raise SchemaError(f"Unknown context {context!r}; expected one of {list(CONTEXTS)}.")
-    root = resolve(scores_dir)
+
+
+def select_files(
+    root: Path,
+    interface: str,
+    models: Sequence[str] = (),
+    datasets: Sequence[str] = (),
+    extra: Sequence[str] = (),
+) -> list[Path]:
+    """Find the scores files that `load_margins` reads, sorted; raises as it does."""
     paths = [p for p in scores_files(root) if p.parent.name == interface]
     if not paths:
         text = f"No {interface} scores below {root}.{_unfinished(root)}"
@@ -84,21 +104,17 @@ def load_margins(
     named = {path: names_in(path) for path in paths}
     _refuse_unknown("models", models, [model for model, _ in named.values()], interface)
     _refuse_unknown("datasets", datasets, [dataset for _, dataset in named.values()], interface)
-    wide = [
-        _pivot(_normalise(read_scores(path)), path, contexts, incomplete)
+    chosen = [
+        path
         for path, (model, dataset) in named.items()
         if (not models or model in models) and (not datasets or dataset in (*datasets, *extra))
     ]
-    if not wide:
+    if not chosen:
         raise FileNotFoundError(
             f"No {interface} scores of models {list(models)} on data sets {list(datasets)} "
             f"below {root}."
         )
-    joined = pd.concat(wide, ignore_index=True)
-    if joined.empty:
-        raise SchemaError(f"No sample below {root} has all contexts {list(contexts or CONTEXTS)}.")
-    margins = [f"margin_{c}" for c in CONTEXTS if f"margin_{c}" in joined]
-    return joined[[*INDEX, *CARRIED, *margins]]
+    return chosen
 
 
 def _unfinished(root: Path) -> str:
@@ -128,59 +144,15 @@ def _pivot(
     frame: pd.DataFrame, path: Path, contexts: Sequence[str] | None, incomplete: str
 ) -> pd.DataFrame:
     needed = list(contexts or (c for c in CONTEXTS if (frame["context"] == c).any()))
-    check_facts(frame, path)
-    facts = frame.groupby(INDEX)[CARRIED].first()  # the first that is given
-    frame = frame[frame["context"].isin(needed)]
-    twice = frame.duplicated([*INDEX, "context"])
-    if twice.any():
-        row = frame[twice].iloc[0]
-        raise SchemaError(
-            f"{path}: a sample has one row per context and wording, got two for "
-            f"{row['sample_id']!r} ({row['context']}, {row['wording']})."
-        )
-    margins = frame.pivot(index=INDEX, columns="context", values="margin").reindex(columns=needed)
-    wide = facts.join(margins.rename(columns="margin_{}".format)).reset_index()
-    bad = wide[[f"margin_{c}" for c in needed]].isna()
-    if bad.any(axis=None):
-        wide = _handle_incomplete(wide, bad, path, incomplete)
+    left_out = LeftOut(path, needed)
+    wide = left_out.complete(to_wide(frame, path, needed))
+    settle(left_out, incomplete)
     return wide
 
 
-def check_facts(frame: pd.DataFrame, path: Path) -> None:
-    """Refuse a sample whose rows disagree on its label or another of its facts.
-
-    Raises
-    ------
-    SchemaError
-        Naming file, fact and sample; a fact that some rows leave out is no contradiction.
-    """
-    counts = frame.groupby(INDEX)[CARRIED].nunique()
-    for name in CARRIED:
-        wrong = counts.index[counts[name] > 1]
-        if len(wrong):
-            sample = wrong[0][-1]
-            got = sorted(frame.loc[frame["sample_id"] == sample, name].dropna().unique())
-            raise SchemaError(
-                f"{path}: rows of one sample must agree on `{name}`, got {got} for {sample!r} "
-                f"({len(wrong)} samples)."
-            )
-
-
-def _handle_incomplete(
-    wide: pd.DataFrame, bad: pd.DataFrame, path: Path, incomplete: str
-) -> pd.DataFrame:
-    lost = wide.loc[bad.any(axis=1), "sample_id"].tolist()
-    per_context = {c.removeprefix("margin_"): int(n) for c, n in bad.sum().items() if n}
-    shown = ", ".join(map(repr, lost[:5])) + (", …" if len(lost) > 5 else "")
-    text = (
-        f"{len(lost)} of {len(wide)} samples of {path.parent.parent.name}/{path.name} have a "
-        f"missing or failed context ({per_context}): {shown}"
-    )
+def settle(left_out: LeftOut, incomplete: str) -> None:
+    """Refuse incomplete samples, or say on the error stream that they were left out."""
     if incomplete == "refuse":
-        never = bad.all().any()  # a context that was not scored at all
-        raise (NotScoredError if never else SchemaError)(
-            f"{text}. Score these contexts (`vca score --contexts …` goes on where it stopped), or "
-            "leave the samples out (--drop-incomplete, or incomplete='drop')."
-        )
-    print(f"Left out: {text}.", file=sys.stderr)
-    return wide[~bad.any(axis=1)]
+        left_out.refuse()
+    elif left_out.n_lost:
+        print(f"Left out: {left_out.message()}.", file=sys.stderr)

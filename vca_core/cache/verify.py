@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from vca_core.cache.files import KEY, read_run_record, read_scores, scores_files, scores_path
-from vca_core.cache.load import check_facts
+from vca_core.cache.wide import check_facts
 from vca_core.records import CONTEXTS, INTERFACES, LABELS, SchemaError
 
 try:

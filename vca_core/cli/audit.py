@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +13,7 @@ import pandas as pd
 import typer
 
 from vca_core import metrics, tables
-from vca_core.cache import load_margins
+from vca_core.cache import count_rows, load_margins, stream_margins
 
 
 class Table(StrEnum):
@@ -43,6 +44,14 @@ TABLES = {
     Table.sensitivity: (metrics.sensitivity_rates, tables.sensitivity_table),
     Table.permutation: (metrics.permutation_calibration, tables.permutation_table),
 }
+COUNTED = {
+    Table.headline: metrics.headline_events,
+    Table.cells: metrics.cell_events,
+    Table.survival: metrics.survival_events,
+}
+"""Tables that need only counts of events, so that large scores need not fit in memory."""
+LARGE = 5_000_000
+"""Rows of scores from which these tables are read in parts."""
 CONTEXTS = ("original", "text_only", "blank")
 
 
@@ -68,6 +77,8 @@ def audit(
     """Print a table of the support audit, with 95 % clustered bootstrap intervals.
 
     The tables sensitivity and permutation also need the context mismatch.
+    Of more than five million rows of scores, headline, cells and survival are
+    computed in parts, in bounded memory and with the same result.
 
     Example: vca audit --scores cached_scores --datasets pairs --table cells --format csv
     """
@@ -75,19 +86,33 @@ def audit(
     if table in (Table.sensitivity, Table.permutation):
         contexts = (*CONTEXTS, "mismatch")
     try:
-        margins = load_margins(
-            scores.resolve(),  # a relative folder is the caller's, not the project's
-            interface=interface,
-            models=tuple(models or ()),
-            datasets=tuple(datasets or ()),
-            contexts=contexts,
-            incomplete="drop" if drop_incomplete else "refuse",
-        )
-        rates, shown = _rates(metrics.audit_support(margins), table, resamples, seed)
+        root = scores.resolve()  # a relative folder is the caller's, not the project's
+        chosen = {
+            "interface": interface,
+            "models": tuple(models or ()),
+            "datasets": tuple(datasets or ()),
+        }
+        options = {"contexts": contexts, "incomplete": "drop" if drop_incomplete else "refuse"}
+        # What is wrong with a folder that is not there, `load_margins` says.
+        if table in COUNTED and root.is_dir() and count_rows(root, **chosen) > LARGE:
+            parts = stream_margins(root, **chosen, **options)
+            rates, shown = _rates_in_parts(parts, table, resamples, seed)
+        else:
+            margins = load_margins(root, **chosen, **options)
+            rates, shown = _rates(metrics.audit_support(margins), table, resamples, seed)
         typer.echo(_render(rates, shown, format))
     except (ValueError, OSError) as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(1) from None
+
+
+def _rates_in_parts(
+    parts: Iterable[pd.DataFrame], table: Table, resamples: int, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """As `_rates`, from frames of margins with whole clusters."""
+    counts = metrics.count_events(map(metrics.audit_support, parts), COUNTED[table])
+    rates = metrics.rates_of_events(counts, n_resamples=resamples, rng=np.random.default_rng(seed))
+    return rates, TABLES[table][1](rates)
 
 
 def _rates(

@@ -32,6 +32,7 @@ from vca_core.metrics.filtering_rates import (
 )
 from vca_core.metrics.filtering_rotations import kept_records
 from vca_core.metrics.increments import incremental_roc_auc
+from vca_core.metrics.parts import EventCounts, count_events, rates_of_events
 from vca_core.metrics.proxies import proxy_signals
 from vca_core.metrics.proxy_comparison import proxy_comparison
 from vca_core.metrics.quadrants import confidence_quadrants, join_quadrants, quadrant_rates
@@ -43,9 +44,12 @@ from vca_core.metrics.robustness import permutation_calibration, sensitivity_rat
 from vca_core.metrics.same_record import conditional_roc_auc, enough_of_both, same_record_checks
 from vca_core.metrics.support import (
     audit_support,
+    cell_events,
     decision_survival,
+    headline_events,
     outcome_decomposition,
     support_rates,
+    survival_events,
 )
 from vca_core.metrics.support_gaps import gap_summary
 from vca_core.metrics.support_strata import balanced_rates, rates_by
@@ -55,6 +59,7 @@ from vca_core.metrics.visual_dependence import visual_dependence
 from vca_core.metrics.wordings import wording_rates
 
 __all__ = [
+    "EventCounts",
     "agreement_outcomes",
     "agreement_rates",
     "agreement_rates_of_counts",
@@ -63,6 +68,7 @@ __all__ = [
     "audit_sources",
     "audit_support",
     "balanced_rates",
+    "cell_events",
     "cell_rates",
     "conditional_roc_auc",
     "confidence_quadrants",
@@ -70,6 +76,7 @@ __all__ = [
     "construct_audit",
     "control_sets",
     "control_variants",
+    "count_events",
     "cross_validated_increment",
     "decision_survival",
     "edit_outcomes",
@@ -81,6 +88,7 @@ __all__ = [
     "filtered_differences",
     "filtered_rates",
     "gap_summary",
+    "headline_events",
     "incremental_roc_auc",
     "join_quadrants",
     "keep_groups",
@@ -102,6 +110,7 @@ __all__ = [
     "quadrant_rates",
     "ranking_rates",
     "rates_by",
+    "rates_of_events",
     "relation_rates",
     "restrict_edits",
     "same_record_checks",
@@ -115,6 +124,7 @@ __all__ = [
     "surface_agreement",
     "surface_consensus",
     "surface_rank_correlation",
+    "survival_events",
     "variant_gaps",
     "visnec_style",
     "visual_dependence",

@@ -15,7 +15,12 @@ import pandas as pd
 from vca_core.metrics.checks import require_columns
 from vca_core.records import SchemaError
 from vca_core.resampling import cluster_codes
-from vca_core.stats import bootstrap_means, percentile_interval
+from vca_core.stats import (
+    Interval,
+    bootstrap_means,
+    percentile_interval,
+    percentile_intervals,
+)
 
 RUN = ("model", "dataset")
 """Columns that name a run."""
@@ -65,9 +70,11 @@ def run_clusters(run: pd.DataFrame, cluster: str = "pair_id") -> np.ndarray:
     name = run["sample_id"].astype(str)
     if not alone.all():
         name = name.where(alone, run[cluster].astype(str))
-    kind = np.where(alone, "sample", "cluster")
-    names = run["dataset"].astype(str) + "\n" + kind + "\n" + name
-    return cluster_codes(names, len(run))
+    if run["dataset"].nunique(dropna=False) > 1 or alone.nunique() > 1:
+        # A pair and a sample, or two data sets, may use the same name.
+        kind = np.where(alone, "sample", "cluster")
+        name = run["dataset"].astype(str) + "\n" + kind + "\n" + name
+    return cluster_codes(name, len(run))
 
 
 class Run(NamedTuple):
@@ -92,16 +99,22 @@ def estimate(
     values: np.ndarray, replicates: np.ndarray, clusters: np.ndarray, confidence_level: float
 ) -> dict:
     """One mean with its interval from its `replicates`; the interval needs two clusters."""
-    inside = ~np.isnan(values)
-    n_clusters = len(np.unique(clusters[inside]))
     interval = percentile_interval(replicates, confidence_level)
+    return _estimate(values, clusters, interval, int(np.isnan(replicates).sum()))
+
+
+def _estimate(
+    values: np.ndarray, clusters: np.ndarray, interval: Interval, n_undefined: int
+) -> dict:
+    inside = ~np.isnan(values)
+    n_clusters = int(np.count_nonzero(np.bincount(clusters[inside])))
     return {
         "value": float(values[inside].mean()) if inside.any() else np.nan,
         "low": interval.low if n_clusters > 1 else np.nan,
         "high": interval.high if n_clusters > 1 else np.nan,
         "n": int(inside.sum()),
         "n_clusters": n_clusters,
-        "n_undefined": int(np.isnan(replicates).sum()),
+        "n_undefined": n_undefined,
     }
 
 
@@ -153,7 +166,9 @@ def rate_frame(
             n_resamples=n_resamples,
             rng=np.random.default_rng(run.seed),
         )
+        intervals = percentile_intervals(replicates, confidence_level)
+        undefined = np.isnan(replicates).sum(axis=0)
         for j, name in enumerate(columns):
-            found = estimate(values[:, j], replicates[:, j], run.clusters, confidence_level)
+            found = _estimate(values[:, j], run.clusters, intervals[j], int(undefined[j]))
             rows.append((*run.key, *name, *found.values()))
     return pd.DataFrame(rows, columns=[*by, *labels, *ESTIMATE])

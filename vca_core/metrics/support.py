@@ -124,15 +124,21 @@ def support_rates(
     Source: [liu2026visual]_, Sec. 3 and Sec. 9 (5,000 paired resamples, seed 20260719).
     """
     require_columns(audit, EVENTS[:4], " Call `audit_support` first.")
-    names = {"accuracy": "correct", "dependent": "dependent", "dcc": "dcc", "cu": "cu"}
     return rate_frame(
         audit,
-        lambda run: {(metric,): as_float(run[event]) for metric, event in names.items()},
+        headline_events,
         by=by,
         n_resamples=n_resamples,
         confidence_level=confidence_level,
         rng=rng,
     )
+
+
+def headline_events(audit: pd.DataFrame) -> dict[tuple[str], np.ndarray]:
+    """Events of `support_rates` by metric, as floats of shape (n,); NaN without a label."""
+    require_columns(audit, EVENTS[:4], " Call `audit_support` first.")
+    names = {"accuracy": "correct", "dependent": "dependent", "dcc": "dcc", "cu": "cu"}
+    return {(metric,): as_float(audit[event]) for metric, event in names.items()}
 
 
 def outcome_decomposition(
@@ -159,20 +165,22 @@ def outcome_decomposition(
     Source: [liu2026visual]_, Sec. 12; credited precision is D-CC / Dep.
     """
     require_columns(audit, EVENTS, " Call `audit_support` first.")
-
-    def cells(run: pd.DataFrame) -> dict[tuple[str], np.ndarray]:
-        shares = {(event,): as_float(run[event]) for event in EVENTS[2:]}
-        dependent = run["dependent"].to_numpy()
-        return shares | {("credited_precision",): as_float(run["correct"], dependent)}
-
     return rate_frame(
         audit,
-        cells,
+        cell_events,
         by=by,
         n_resamples=n_resamples,
         confidence_level=confidence_level,
         rng=rng,
     )
+
+
+def cell_events(audit: pd.DataFrame) -> dict[tuple[str], np.ndarray]:
+    """Events of `outcome_decomposition` by metric, as floats of shape (n,)."""
+    require_columns(audit, EVENTS, " Call `audit_support` first.")
+    shares = {(event,): as_float(audit[event]) for event in EVENTS[2:]}
+    dependent = audit["dependent"].to_numpy()
+    return shares | {("credited_precision",): as_float(audit["correct"], dependent)}
 
 
 def decision_survival(
@@ -198,24 +206,26 @@ def decision_survival(
     A control with a margin of exactly zero answers yes. Source: [liu2026visual]_, Sec. 12.
     """
     require_columns(audit, ("direction", "dependent"), " Call `audit_support` first.")
-
-    def survival(run: pd.DataFrame) -> dict[tuple[str], np.ndarray]:
-        says_yes = run["direction"].to_numpy() > 0
-        text_only, blank = ((finite_margin(run, c) >= 0) == says_yes for c in CONTROLS)
-        events = {
-            "text_only_same": text_only,
-            "blank_same": blank,
-            "both_same": text_only & blank,
-            "any_changes": ~(text_only & blank),
-        }
-        dependent = run["dependent"].to_numpy()
-        return {(name,): np.where(dependent, event, np.nan) for name, event in events.items()}
-
     return rate_frame(
         audit,
-        survival,
+        survival_events,
         by=by,
         n_resamples=n_resamples,
         confidence_level=confidence_level,
         rng=rng,
     )
+
+
+def survival_events(audit: pd.DataFrame) -> dict[tuple[str], np.ndarray]:
+    """Events of `decision_survival` by metric, as floats of shape (n,); NaN if not dependent."""
+    require_columns(audit, ("direction", "dependent"), " Call `audit_support` first.")
+    says_yes = audit["direction"].to_numpy() > 0
+    text_only, blank = ((finite_margin(audit, c) >= 0) == says_yes for c in CONTROLS)
+    events = {
+        "text_only_same": text_only,
+        "blank_same": blank,
+        "both_same": text_only & blank,
+        "any_changes": ~(text_only & blank),
+    }
+    dependent = audit["dependent"].to_numpy()
+    return {(name,): np.where(dependent, event, np.nan) for name, event in events.items()}
