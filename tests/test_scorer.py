@@ -10,8 +10,8 @@ from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from vca_core.backends import ToyBackend  # noqa: E402
+from vca_core.losses import continuation_loss  # noqa: E402
 from vca_core.probes import build_probes  # noqa: E402
-from vca_core.losses import continuation_loss
 from vca_core.scorer import score_probes  # noqa: E402
 
 CONTEXTS = ["original", "text_only", "blank", "mean_color", "mismatch"]

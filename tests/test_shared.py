@@ -6,11 +6,11 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="live extra is not installed")
 
+from conftest import FAMILIES  # noqa: E402
+
 from vca_core.backends import ToyBackend  # noqa: E402
 from vca_core.probes import build_probes  # noqa: E402
 from vca_core.scorer import score_probes  # noqa: E402
-
-from conftest import FAMILIES  # noqa: E402
 
 CONTEXTS = ["original", "text_only", "blank", "mean_color", "mismatch"]
 
