@@ -30,7 +30,7 @@ SIDES = {
         "intake",
         "scorer",
     ),
-    "bridge": ("cache", "cards"),
+    "bridge": ("cache", "cards", "measurements"),
     "analysis": (
         "metrics",
         "published",
@@ -40,7 +40,18 @@ SIDES = {
         "scene_tables",
         "scene_figures",
     ),
-    "front": ("checkpoints", "run_record", "target", "run", "live", "cli", "__init__"),
+    "front": (
+        "checkpoints",
+        "drift",
+        "run_record",
+        "actor",
+        "engine_ray",
+        "target",
+        "run",
+        "live",
+        "cli",
+        "__init__",
+    ),
 }
 MAY_USE = {
     "base": {"base"},
@@ -50,7 +61,15 @@ MAY_USE = {
     "front": {"base", "scoring", "bridge", "analysis", "front"},
 }
 RUNS_TORCH = ("backends", "ahead", "budget", "losses", "scorer")
-HEAVY = {"torch", "torchvision", "transformers", "accelerate", "safetensors", "mistral_common"}
+HEAVY = {
+    "torch",
+    "torchvision",
+    "transformers",
+    "accelerate",
+    "safetensors",
+    "mistral_common",
+    "ray",
+}
 
 
 def unit(path):
@@ -114,7 +133,7 @@ def test_scoring_side_flows_one_way(path):
 def test_torch_is_imported_where_the_model_runs_alone(path):
     for module, inside_function in imports(path):
         if module.split(".")[0] in HEAVY and unit(path) not in RUNS_TORCH:
-            front = unit(path) in ("live", "cli")
+            front = unit(path) in ("live", "cli", "actor", "engine_ray")
             assert front and inside_function, f"{name_of(path)} imports {module}"
 
 

@@ -135,7 +135,7 @@ def test_factorial_scores_15_probes_a_stem(tmp_path, toy):
     for name, limit in (("factorial", 6), ("neutral", 2)):
         path = build_scenes(name, tmp_path, limit=limit)
         probes = build_probes(read_manifest(path), PRIMARY, "yes_no")
-        for probe, named in zip(probes, identify(probes, toy, path.parent, 0), strict=True):
+        for probe, named in zip(probes, identify(probes, toy, path.parent, "", 0), strict=True):
             ids.setdefault((name, probe.sample.stem_id), set()).add(named.probe_id)
     stems = ["stem-00-left", "stem-00-right"]
     assert [len(ids["factorial", stem]) for stem in stems] == [15, 15]

@@ -1,7 +1,7 @@
 """Make the project's virtual environment, or bring it up to date; do nothing when it is.
 
     python3 tools/setup_env.py .venv          the locked packages and this project
-    python3 tools/setup_env.py .venv --live   and the live extra (torch, torchvision, transformers)
+    python3 tools/setup_env.py .venv --live   and the live and ray extras (torch, transformers, ray)
 
 Uses the standard library alone. What is installed is stamped with a digest of the files that
 decide it, so that neither a fresh checkout's file times nor a moved folder is taken for current.
@@ -88,7 +88,7 @@ def main():
     check_python()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("venv", type=Path)
-    parser.add_argument("--live", action="store_true", help="add torch and transformers")
+    parser.add_argument("--live", action="store_true", help="add torch, transformers and ray")
     options = parser.parse_args()
     venv = ROOT / options.venv
     python = venv / "bin" / "python"
@@ -107,11 +107,11 @@ def main():
         base.write_text(key)
     key = digest(LOCK, PROJECT, LIVE)
     if options.live and not (live.exists() and live.read_text() == key):
-        print("Installing torch and transformers (some minutes, several GB) ...", flush=True)
+        print("Installing torch, transformers and ray (some minutes, several GB) ...", flush=True)
         live.unlink(missing_ok=True)
         pins = venv / "locked.txt"
         pins.write_text(locked_versions(), encoding="utf-8")
-        pip(python, "-c", LIVE, "-c", pins, "-e", ".[live]")
+        pip(python, "-c", LIVE, "-c", pins, "-e", ".[live,ray]")
         live.write_text(key)
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import threading
+import time
 from collections.abc import Iterator
 
 from torch.utils.data import DataLoader
@@ -19,7 +23,7 @@ def read_ahead(reader: FileReader, workers: int) -> Iterator[list[Seen | str]]:
     ----------
     reader : FileReader
     workers : int
-        Processes; 0 reads here, one file as it is asked for.
+        Processes, at most one a core; 0 reads here, one file as it is asked for.
 
     Yields
     ------
@@ -29,14 +33,33 @@ def read_ahead(reader: FileReader, workers: int) -> Iterator[list[Seen | str]]:
     if not workers or len(reader) < 2:
         yield from (reader[place] for place in range(len(reader)))
         return
-    yield from DataLoader(
-        reader,
-        batch_size=None,
-        num_workers=min(workers, len(reader)),
-        prefetch_factor=AHEAD,
-        collate_fn=_as_is,
+    # Bytes go through a pipe. Tensors would go through shared memory, and where that is small, as
+    # in many containers, the loader waits for ever.
+    yield from map(
+        pickle.loads,
+        DataLoader(
+            reader,
+            batch_size=None,
+            num_workers=min(workers, len(reader), _cores()),
+            prefetch_factor=AHEAD,
+            collate_fn=pickle.dumps,
+            worker_init_fn=_end_with_parent,
+        ),
     )
 
 
-def _as_is(found: list[Seen | str]) -> list[Seen | str]:
-    return found
+def _end_with_parent(number: int) -> None:
+    """End this process when its parent is gone: a full pipe would keep it for ever."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _cores() -> int:
+    known = hasattr(os, "sched_getaffinity")
+    return len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1

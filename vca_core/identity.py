@@ -26,8 +26,10 @@ class Identity(NamedTuple):
     size: tuple[int, int] | None
 
 
-def settings_digest(fingerprint: dict) -> str:
-    """Hash the facts of a fingerprint; the order of their names does not matter."""
+def settings_digest(fingerprint: dict, exact: bool = False) -> str:
+    """Hash the facts of a fingerprint, and whether prompts run whole; names in any order."""
+    if exact:
+        fingerprint = fingerprint | {"exact": True}
     return hashlib.sha256(json.dumps(fingerprint, sort_keys=True, default=str).encode()).hexdigest()
 
 
@@ -53,6 +55,7 @@ def identify(
     probes: Sequence[Probe],
     backend: Backend,
     image_dir: str | Path | None,
+    settings_sha256: str,
     workers: int,
     on_file: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Identity | None]:
@@ -65,12 +68,11 @@ def identify(
     for done, (plan, found) in enumerate(zip(files, reads, strict=True), start=1):
         seen |= dict(zip(plan.pictures, found, strict=True))
         on_file(done, len(files))
-    settings = settings_digest(backend.fingerprint())
     named = []
     for probe in probes:
         shown: Seen | str | None = seen.get(picture_of(probe))
         if isinstance(shown, str):
             named.append(None)
         else:
-            named.append(name_probe(backend, probe, settings, shown))
+            named.append(name_probe(backend, probe, settings_sha256, shown))
     return named

@@ -8,7 +8,7 @@ from PIL import Image
 
 from vca_core.backends.base import Backend, BackendError, Encoded
 from vca_core.contexts import GRAY
-from vca_core.identity import Identity, name_probe, settings_digest
+from vca_core.identity import Identity, name_probe
 from vca_core.jobs import Job, Unit, check_length, expand_ids
 from vca_core.losses import Result
 from vca_core.plan import Chunk
@@ -28,14 +28,18 @@ class Intake:
     Parameters
     ----------
     backend : Backend
+    settings_sha256 : str
+        Of `vca_core.identity.settings_digest`.
     on_pixels : callable
         Told the pixels that the vision tower sees, where a family has a budget.
     """
 
-    def __init__(self, backend: Backend, on_pixels: Callable[[int], None]) -> None:
+    def __init__(
+        self, backend: Backend, settings_sha256: str, on_pixels: Callable[[int], None]
+    ) -> None:
         self.backend = backend
         self.on_pixels = on_pixels
-        self.settings = settings_digest(backend.fingerprint())
+        self.settings = settings_sha256
         self.waiting: dict[str, Job] = {}
         self.known: dict[str, Result] = {}
 

@@ -59,7 +59,6 @@ def build_probes(samples: Sequence[Sample], contexts: Iterable[str], interface: 
     Returns
     -------
     list of Probe, sample by sample
-        A killed run so leaves whole samples rather than whole contexts.
 
     Raises
     ------

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,10 +20,12 @@ from vca_core.target import LOW_MASS, Outcome, Progress, finish_target, open_tar
 if TYPE_CHECKING:
     from vca_core.backends.base import Backend
 
-__all__ = ["LOW_MASS", "PRIMARY", "Outcome", "Progress", "score_manifest", "take_groups"]
+__all__ = ["ENGINES", "LOW_MASS", "PRIMARY", "Outcome", "Progress", "score_manifest", "take_groups"]
 
 PRIMARY = ("original", "text_only", "blank")
 """The contexts of the support audit."""
+ENGINES = ("local", "ray")
+"""What may run the forwards: this process, or Ray actors on its machine or a cluster."""
 
 
 def take_groups(samples: Sequence[Sample], limit: int) -> list[Sample]:
@@ -49,6 +53,8 @@ def score_manifest(
     limit: int = 0,
     exact: bool = False,
     workers: int = 0,
+    engine: str = "local",
+    actors: int | None = None,
     command: str = "",
     progress: Progress | None = None,
 ) -> Outcome | list[Outcome]:
@@ -70,6 +76,9 @@ def score_manifest(
         Root of the images.
     batch_size, memory, exact, workers
         As in `vca_core.scorer.score_probes`.
+    engine : {"local", "ray"}
+    actors : int, optional
+        Of the Ray engine; see `vca_core.engine_ray.score_with_ray`.
     limit : int
         Whole groups to score (0: all).
     command : str
@@ -81,14 +90,13 @@ def score_manifest(
     Outcome, or one for each interface if `interface` is a sequence
         An interrupted run raises, and leaves its journals to be resumed by the same call.
     """
-    from vca_core.scorer import score_probes
-
+    run = _engine(engine, actors)
     progress = progress or Progress()
     surfaces = [interface] if isinstance(interface, str) else list(interface)
     datasets = sorted({sample.dataset for sample in samples})
     if len(datasets) != 1:
         raise SchemaError(f"A scores file holds one data set, got {datasets}.")
-    settings = settings_digest(backend.fingerprint())
+    settings = settings_digest(backend.fingerprint(), exact)
     chosen = {(s.sample_id, s.wording) for s in take_groups(samples, limit)}
     with ExitStack() as stack:
         targets = []
@@ -104,7 +112,8 @@ def score_manifest(
         written: dict[str, list[Score]] = {surface: [] for surface in surfaces}
         wanted = [probe for target in targets for probe in target.todo.probes]
         seen: list[int] = []
-        for rows in score_probes(
+        by_interface = attrgetter("interface")
+        for rows in run(
             wanted,
             backend,
             model=model,
@@ -115,7 +124,7 @@ def score_manifest(
             workers=workers,
             on_pixels=seen.append,
         ):
-            for surface, own in groupby(rows, key=lambda row: row.interface):
+            for surface, own in groupby(sorted(rows, key=by_interface), key=by_interface):
                 own = list(own)
                 by_surface[surface].journal.append(own)
                 written[surface] += own
@@ -128,3 +137,18 @@ def score_manifest(
                 finish_target(target, written[target.interface], record, out_dir, progress)
             )
     return outcomes[0] if isinstance(interface, str) else outcomes
+
+
+def _engine(name: str, actors: int | None) -> Callable[..., Iterator[list[Score]]]:
+    """Give `score_probes`, or what does the same elsewhere."""
+    if name not in ENGINES:
+        raise SchemaError(f"Unknown engine {name!r}; expected of {list(ENGINES)}.")
+    if name == "ray":
+        from vca_core.engine_ray import score_with_ray
+
+        return partial(score_with_ray, actors=actors)
+    if actors is not None:
+        raise SchemaError(f"`actors` is for the engine ray, got {actors} for {name}.")
+    from vca_core.scorer import score_probes
+
+    return score_probes

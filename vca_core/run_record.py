@@ -40,7 +40,7 @@ def run_record(
         "model": model,
         "interface": interface,
         "contexts": list(contexts),
-        "settings_sha256": settings_digest(fingerprint),
+        "settings_sha256": settings_digest(fingerprint, exact),
         "fingerprint": fingerprint,
         "checkpoint": backend.checkpoint,
         "paper_checkpoint": compare_checkpoint(backend, fingerprint).record(),

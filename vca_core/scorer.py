@@ -9,6 +9,7 @@ from typing import NamedTuple
 from vca_core.ahead import read_ahead
 from vca_core.backends.base import Backend
 from vca_core.budget import Budget
+from vca_core.identity import settings_digest
 from vca_core.intake import Answer, Intake
 from vca_core.jobs import Unit
 from vca_core.losses import plain_losses, shared_losses
@@ -17,7 +18,7 @@ from vca_core.reader import FileReader, Seen
 from vca_core.records import Probe, Score
 from vca_core.rows import score_row
 
-CHUNK = 1024
+CHUNK = 512
 """Probes that are planned together; what chunks have in common is scored in each."""
 WINDOW = 64
 """Pictures that wait, and are sorted by length, together."""
@@ -95,7 +96,8 @@ def score_chunk(
     on_pixels: Callable[[int], None],
 ) -> Iterator[list[Score]]:
     """Score one chunk; the arguments are those of `score_probes`, and what its files show."""
-    intake = Intake(backend, on_pixels)
+    settings = settings_digest(backend.fingerprint(), limits.exact)
+    intake = Intake(backend, settings, on_pixels)
     waiting: list[Unit] = []
     for found in intake.units(chunk, reads):
         if isinstance(found, Unit):

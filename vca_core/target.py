@@ -87,7 +87,7 @@ def open_target(
     keys = [(p.sample.sample_id, p.context, p.sample.wording) for p in probes]
     doubtful = [probe for probe, key in zip(probes, keys, strict=True) if key in good]
     named = dict(zip(map(id, doubtful),
-                     identify(doubtful, backend, image_dir, workers, progress.identify),
+                     identify(doubtful, backend, image_dir, settings, workers, progress.identify),
                      strict=True))  # fmt: skip
     wanted = [(probe, key, named.get(id(probe))) for probe, key in zip(probes, keys, strict=True)]
     todo = missing_probes(wanted, path, journal.rows, settings,

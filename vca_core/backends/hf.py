@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import torch
 from PIL import Image
+from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForImageTextToText, AutoProcessor
 from transformers.utils import logging as hf_logging
 
@@ -84,13 +85,19 @@ class HFBackend(SharesPrefixes, ABC):
     def model(self):
         """Weights, from safetensors alone, on the device and in evaluation mode."""
         _ = self.files.weights_sha256  # raises with advice where there are none
-        model = AutoModelForImageTextToText.from_pretrained(
-            self.files.source,
-            dtype=self.dtype if self.dtype == "auto" else getattr(torch, self.dtype),
-            use_safetensors=True,
-            attn_implementation=ATTENTION,
-            trust_remote_code=self.trust_remote_code,
-        )
+        try:
+            model = AutoModelForImageTextToText.from_pretrained(
+                self.files.source,
+                dtype=self.dtype if self.dtype == "auto" else getattr(torch, self.dtype),
+                use_safetensors=True,
+                attn_implementation=ATTENTION,
+                trust_remote_code=self.trust_remote_code,
+            )
+        except SafetensorError as error:
+            raise BackendError(
+                f"The weights of {self.checkpoint!r} cannot be read ({error}): a download that "
+                "stopped half-way? Fetch them again."
+            ) from error
         try:
             model = model.to(self.device).eval()
             # Mapped from their file until they are read; that is no memory of a forward.

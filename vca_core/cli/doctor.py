@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -10,6 +12,7 @@ from typing import Annotated
 import typer
 from PIL import Image
 
+from vca_core import drift
 from vca_core.checkpoints import compare_checkpoint
 from vca_core.cli.errors import plain_errors
 from vca_core.cli.options import pixel_budget
@@ -40,6 +43,10 @@ def doctor(
         str | None,
         typer.Option(help="Qwen3-VL: least,most pixels after resizing; the paper: 50176,50176."),
     ] = None,
+    decisions: Annotated[
+        int,
+        typer.Option(min=0, max=drift.MOST, help="Example decisions to compare with --exact on."),
+    ] = 24,
     trust_remote_code: Annotated[
         bool,
         typer.Option(help="RISK: runs Python code that the checkpoint ships, with your rights."),
@@ -47,23 +54,29 @@ def doctor(
 ) -> None:
     """Show family, versions, answer tokens, prompts and one scored example; name what looks wrong.
 
+    Example decisions are scored with shared prefixes and, as `vca score --exact` does, as whole
+    prompts; below float32 also in float32 where that fits in memory. 0 decisions: not compared.
+
     Example: vca doctor models/mini-internvl
     """
     with plain_errors():
         from vca_core.backends import load_backend
 
-        backend = load_backend(
+        load = partial(
+            load_backend,
             checkpoint,
             device=device,
-            dtype=dtype,
             system=system,
             pixels=pixel_budget(pixels),
             trust_remote_code=trust_remote_code,
         )
+        backend = load(dtype=dtype)
         _facts(backend)
         suspicious = _answers(backend)
         _prompts(backend)
         suspicious += _example(backend)
+        if decisions:
+            suspicious += _drift(backend, decisions, partial(load, dtype="float32"))
     if suspicious:
         typer.echo("\nSuspicious:")
         for text in suspicious:
@@ -159,3 +172,57 @@ def _score(backend, batch_size: int) -> dict:
             probes, backend, model="doctor", image_dir=folder, batch_size=batch_size
         )
         return {(row.interface, row.context): row for batch in batches for row in batch}
+
+
+def _drift(backend, n_decisions: int, load_float32: Callable) -> list[str]:
+    """Say how far sharing moves margins; only float32 has a bound to keep."""
+    narrow = backend.fingerprint()["dtype"] != "float32"
+    wide = load_float32 if narrow and drift.float32_fits(backend) else None
+    typer.echo("\ndrift of shared prefixes (the default) from whole prompts (--exact)")
+    found = drift.measure_drift(
+        backend, n_decisions, wide, say=lambda text: typer.echo(f"  … {text}", err=True)
+    )
+    for one in found:
+        typer.echo(
+            f"  {one.scores} against {one.reference}: margins move by at most {one.largest:.2g}, "
+            f"median {one.median:.2g} nats; decisions that flip: {one.n_flips} of {one.n}"
+        )
+    if narrow and wide is None:
+        typer.echo("  float32 is left out: a second copy of the weights does not fit in memory.")
+    if narrow:
+        _advise(*found)
+    return _bound(found[0], narrow)
+
+
+def _bound(shared: drift.Drift, narrow: bool) -> list[str]:
+    suspicious = []
+    if shared.n_failed:
+        suspicious.append(f"{shared.n_failed} of the example decisions could not be scored.")
+    if narrow or not shared.n:
+        return suspicious
+    kept = shared.largest <= drift.FLOAT32_TOLERANCE
+    typer.echo(
+        f"  {'within' if kept else 'over'} the {drift.FLOAT32_TOLERANCE:.0e} nats of float32"
+    )
+    if not kept:
+        suspicious.append(
+            f"Sharing prefixes moves margins by {shared.largest:.2g} nats although the dtype is "
+            "float32: score with --exact."
+        )
+    return suspicious
+
+
+def _advise(shared: drift.Drift, *wide: drift.Drift) -> None:
+    """Say what to do where decisions flip; `wide` is shared and exact against float32."""
+    flips = [one for one in (shared, *wide) if one.n_flips]
+    if not flips:
+        typer.echo("  No decision flips here; a margin smaller than the drift may.")
+        return
+    margin = max(one.flipped_margin for one in flips)
+    typer.echo(f"  Flipped decisions have margins of at most {margin:.2g} nats.")
+    if wide and wide[-1].n_flips:
+        typer.echo("  Whole prompts flip too, so --exact does not help: --dtype float32 does.")
+    else:
+        typer.echo(
+            "  To be sure: --exact with another --out (cached scores stay), or --dtype float32."
+        )

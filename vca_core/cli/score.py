@@ -51,7 +51,9 @@ def score(
     ] = None,
     memory: Annotated[
         float | None,
-        typer.Option(min=0.01, help="GB a forward may take; default: a part of what is free."),
+        typer.Option(
+            min=0.01, max=1e6, help="GB a forward may take; default: a part of what is free."
+        ),
     ] = None,
     exact: Annotated[
         bool, typer.Option("--exact", help="Share nothing: one whole prompt a row; the reference.")
@@ -59,6 +61,13 @@ def score(
     workers: Annotated[
         int, typer.Option(min=0, help="Processes that read images ahead of the model.")
     ] = 1,
+    engine: Annotated[
+        str, typer.Option(help="local, or ray: several devices or machines.")
+    ] = "local",
+    actors: Annotated[
+        int | None,
+        typer.Option(min=1, help="Models that Ray runs; default: one a GPU, or two on CPUs."),
+    ] = None,
     limit: Annotated[
         int, typer.Option(min=0, help="Score this many whole groups (pairs); 0: all.")
     ] = 0,
@@ -113,6 +122,8 @@ def score(
                 limit=limit,
                 exact=exact,
                 workers=workers,
+                engine=engine,
+                actors=actors,
             )
 
 
@@ -181,7 +192,7 @@ def _report(outcome: run.Outcome, name: str) -> None:
         )
     failed = outcome.errors.total()
     if failed:
-        typer.echo(f"{failed} rows could not be scored and are error rows:", err=True)
+        typer.echo(f"{name}: {failed} rows could not be scored and are error rows:", err=True)
         for reason, count in outcome.errors.most_common(10):
             typer.echo(f"  {count} × {reason}", err=True)
         if failed == outcome.scored:
@@ -189,7 +200,7 @@ def _report(outcome: run.Outcome, name: str) -> None:
 
 
 def _names(text: str, known: tuple[str, ...], what: str) -> list[str]:
-    names = [name.strip() for name in text.split(",") if name.strip()]
+    names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     unknown = [name for name in names if name not in known]
     if unknown or not names:
         raise SchemaError(f"Unknown {what} {unknown or text!r}; expected of {list(known)}.")

@@ -1,0 +1,1 @@
+"""Scripts that measure the scorer and the statistics, alone and against other tools."""
