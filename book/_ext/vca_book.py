@@ -218,7 +218,8 @@ def setup(app: Sphinx) -> dict:
     """Register with Sphinx."""
     package = ["vca_core/**/*.py", "vca_core/**/*.json", "requirements.lock"]
     shown = ["models/*/training.json", "cached_scores/edits/geometry.csv"]  # by page 07
-    app.add_config_value("vca_inputs", package + shown, "")
+    measured = ["benchmarks/results/*"]  # by page 09
+    app.add_config_value("vca_inputs", package + shown + measured, "")
     app.add_config_value("vca_params", {}, "")
     app.add_config_value("vca_jobs", 2, "")
     app.add_config_value("vca_timeout", 600, "")

@@ -1,5 +1,6 @@
 """One function per figure: a tidy frame and `ax` in, `ax` out. Nothing is computed here."""
 
+from vca_core.figures.cost import plot_growth, plot_ratios, plot_token_ratio
 from vca_core.figures.edits import plot_edit_strata, plot_quadrants, plot_ranking
 from vca_core.figures.factorial import plot_agreement_outcomes, plot_cells, plot_source_effects
 from vca_core.figures.filtering import plot_coverage
@@ -18,6 +19,7 @@ __all__ = [
     "plot_edit_strata",
     "plot_forest",
     "plot_gap_distribution",
+    "plot_growth",
     "plot_increments",
     "plot_interaction",
     "plot_null_controls",
@@ -26,7 +28,9 @@ __all__ = [
     "plot_quadrants",
     "plot_ranking",
     "plot_rates",
+    "plot_ratios",
     "plot_run_estimates",
     "plot_source_effects",
+    "plot_token_ratio",
     "use_style",
 ]

@@ -1,8 +1,17 @@
 """The audit's metrics: margins to events, events to rates. No file or image is opened here."""
 
 from vca_core.metrics.agreement import surface_agreement, surface_consensus
+from vca_core.metrics.aims import aims_met, judge
 from vca_core.metrics.control_sets import control_sets, mean_color_comparison
 from vca_core.metrics.control_variants import control_variants, variant_gaps
+from vca_core.metrics.cost import (
+    analysis_figures,
+    analysis_growth,
+    bootstrap_ratios,
+    cost_ratios,
+    growth,
+    peer_ratios,
+)
 from vca_core.metrics.cross_validation import cross_validated_increment
 from vca_core.metrics.edit_increments import leave_one_edit_out_auroc
 from vca_core.metrics.edit_strata import natural_correspondence, outcomes_by_stratum
@@ -40,6 +49,7 @@ from vca_core.metrics.ranking import ranking_rates
 from vca_core.metrics.relation import audit_pairs, relation_rates
 from vca_core.metrics.relation_inverses import pair_inverses
 from vca_core.metrics.relation_parts import pair_decomposition
+from vca_core.metrics.repetition import repetition, token_ratio
 from vca_core.metrics.robustness import permutation_calibration, sensitivity_rates
 from vca_core.metrics.same_record import conditional_roc_auc, enough_of_both, same_record_checks
 from vca_core.metrics.support import (
@@ -63,11 +73,15 @@ __all__ = [
     "agreement_outcomes",
     "agreement_rates",
     "agreement_rates_of_counts",
+    "aims_met",
+    "analysis_figures",
+    "analysis_growth",
     "audit_factorial",
     "audit_pairs",
     "audit_sources",
     "audit_support",
     "balanced_rates",
+    "bootstrap_ratios",
     "cell_events",
     "cell_rates",
     "conditional_roc_auc",
@@ -76,6 +90,7 @@ __all__ = [
     "construct_audit",
     "control_sets",
     "control_variants",
+    "cost_ratios",
     "count_events",
     "cross_validated_increment",
     "decision_survival",
@@ -88,9 +103,11 @@ __all__ = [
     "filtered_differences",
     "filtered_rates",
     "gap_summary",
+    "growth",
     "headline_events",
     "incremental_roc_auc",
     "join_quadrants",
+    "judge",
     "keep_groups",
     "kept_records",
     "leave_one_edit_out_auroc",
@@ -103,6 +120,7 @@ __all__ = [
     "pair_inverses",
     "pair_surface_agreement",
     "panel_score",
+    "peer_ratios",
     "permutation_calibration",
     "probability_gap",
     "proxy_comparison",
@@ -112,6 +130,7 @@ __all__ = [
     "rates_by",
     "rates_of_events",
     "relation_rates",
+    "repetition",
     "restrict_edits",
     "same_record_checks",
     "sensitivity_rates",
@@ -125,6 +144,7 @@ __all__ = [
     "surface_consensus",
     "surface_rank_correlation",
     "survival_events",
+    "token_ratio",
     "variant_gaps",
     "visnec_style",
     "visual_dependence",

@@ -1,6 +1,14 @@
 """Frames of rates to the page's tables: the only place that multiplies by 100 and rounds."""
 
 from vca_core.tables.core import DATASETS
+from vca_core.tables.cost import (
+    aims_table,
+    amount,
+    bootstrap_table,
+    growth_table,
+    machine_sentence,
+    ratios_table,
+)
 from vca_core.tables.coverage import (
     coverage_table,
     misfits_table,
@@ -42,6 +50,7 @@ from vca_core.tables.increments import (
     increments_table,
 )
 from vca_core.tables.myst import MystTable, to_myst
+from vca_core.tables.peers import interfaces_of, margins_table, peers_table
 from vca_core.tables.published import published_view
 from vca_core.tables.relation import (
     null_control_table,
@@ -49,6 +58,7 @@ from vca_core.tables.relation import (
     relation_axis_table,
     relation_gaps_table,
 )
+from vca_core.tables.repetition import repetition_table
 from vca_core.tables.robustness import (
     control_overlap_table,
     control_sets_table,
@@ -84,8 +94,11 @@ __all__ = [
     "DATASETS",
     "MystTable",
     "agreement_table",
+    "aims_table",
+    "amount",
     "annotation_agreement_table",
     "balanced_table",
+    "bootstrap_table",
     "cells_table",
     "construct_table",
     "control_overlap_table",
@@ -101,9 +114,13 @@ __all__ = [
     "filter_rotations_table",
     "filtering_table",
     "gaps_table",
+    "growth_table",
     "increment_settings",
     "increments_table",
+    "interfaces_of",
+    "machine_sentence",
     "magnitude_table",
+    "margins_table",
     "mean_color_table",
     "misfits_table",
     "neutral_table",
@@ -112,6 +129,7 @@ __all__ = [
     "null_table",
     "pair_agreement_table",
     "pair_parts_table",
+    "peers_table",
     "permutation_table",
     "proxies_reading",
     "proxies_table",
@@ -122,9 +140,11 @@ __all__ = [
     "quadrants_table",
     "ranges_table",
     "ranking_table",
+    "ratios_table",
     "relation_axis_table",
     "relation_gaps_table",
     "relation_table",
+    "repetition_table",
     "response_table",
     "sensitivity_table",
     "shared_margin_table",
