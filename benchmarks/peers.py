@@ -25,6 +25,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from benchmarks import checkpoint, peer_margins
+from vca_core.metrics import peer_ratios
 from vca_core.probes import build_probes
 from vca_core.records import VERBALIZERS, read_manifest
 from vca_core.scenes import build_scenes
@@ -143,32 +144,6 @@ def compare(
     return rows, margins.assign(model=model, data=data, context_set=context_set)
 
 
-def speeds(results: pd.DataFrame) -> pd.DataFrame:
-    """Item-contexts per second of each tool, and ours divided by it, repeat by repeat.
-
-    Parameters
-    ----------
-    results : DataFrame, with the columns of ``peers.csv``
-
-    Returns
-    -------
-    DataFrame
-        One row per model, context set and tool; median, least and most over the repeats.
-    """
-    keys = ["model", "context_set", "data", "tool"]
-    frame = results.assign(speed=results["n_item_contexts"] / results["seconds"])
-    ours = frame[frame["tool"] == OURS].set_index([*keys[:3], "repeat"])["speed"]
-    own = frame.set_index([*keys[:3], "repeat"])["speed"]
-    frame["ratio"] = (ours.reindex(own.index) / own).to_numpy()
-    groups = frame.groupby(keys, sort=False)
-    spread = {
-        f"{name}_{how}": (name, how)
-        for name in ("speed", "ratio")
-        for how in ("median", "min", "max")
-    }
-    return groups.agg(**spread, peak_bytes=("peak_bytes", "max")).reset_index()
-
-
 def run(items: int, repeats: int, threads: int, out: Path) -> None:
     """Run all comparisons, print them, and write both files."""
     larger = checkpoint.build(BUILD / "llava-14m")
@@ -187,7 +162,7 @@ def run(items: int, repeats: int, threads: int, out: Path) -> None:
     results.to_csv(out / "peers.csv", index=False)
     agreement.to_csv(out / "peers_margins.csv", index=False)
     with pd.option_context("display.width", 200, "display.max_columns", 30):
-        print(speeds(results).round(2).to_string(index=False))
+        print(peer_ratios(results).round(2).to_string(index=False))
         print(agreement.round(6).to_string(index=False))
 
 

@@ -100,21 +100,6 @@ def test_compare_rows_have_the_columns_of_the_file(tasks, monkeypatch):
     assert margins["max_difference"].max() < 1e-5
 
 
-def test_speeds_ratio_is_taken_within_a_repeat():
-    rows = [
-        ("vca_core", 0, 1.0), ("lmms-eval", 0, 10.0),
-        ("vca_core", 1, 4.0), ("lmms-eval", 1, 20.0),
-        ("vca_core", 2, 1.0), ("lmms-eval", 2, 20.0),
-    ]  # fmt: skip
-    frame = pd.DataFrame(rows, columns=["tool", "repeat", "seconds"])
-    frame = frame.assign(model="m", data="d", context_set="c", n_item_contexts=40, peak_bytes=1)
-    found = peers.speeds(frame).set_index("tool")
-    assert found.loc["vca_core", ["ratio_min", "ratio_max"]].tolist() == [1, 1]
-    expected = {"speed_median": 2, "speed_min": 2, "speed_max": 4}
-    expected |= {"ratio_median": 10, "ratio_min": 5, "ratio_max": 20}
-    assert found.loc["lmms-eval", list(expected)].to_dict() == expected
-
-
 def test_agreement_counts_decisions_and_differences():
     keys = {"context": "original", "interface": "yes_no"}
     exact = pd.DataFrame({"id": list("abc"), "margin": [1.0, -2.0, 0.0]}).assign(**keys)
