@@ -162,7 +162,7 @@ def main() -> None:
     print(found["rates"])
     if args.out:
         with args.out.open("w", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS)
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
 

@@ -130,7 +130,7 @@ def main() -> None:
             rows.append((mine, other, times[mine], times[other], ratio))
     if args.out:
         with args.out.open("w", newline="") as file:
-            writer = csv.writer(file)
+            writer = csv.writer(file, lineterminator="\n")
             writer.writerow(("ours", "other", "seconds", "other_seconds", "ratio"))
             writer.writerows(rows)
 

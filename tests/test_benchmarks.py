@@ -100,6 +100,15 @@ def test_compare_rows_have_the_columns_of_the_file(tasks, monkeypatch):
     assert margins["max_difference"].max() < 1e-5
 
 
+def test_aims_stand_beside_what_the_committed_files_hold(tmp_path):
+    from benchmarks.__main__ import HERE, aims
+
+    table = aims(HERE / "results")
+    assert (table["Aim"] == aims(tmp_path)["Aim"]).all()
+    assert (aims(tmp_path)["Met by"] == "not measured").all()
+    assert (table["Met by"] != "not measured").any()
+
+
 def test_agreement_counts_decisions_and_differences():
     keys = {"context": "original", "interface": "yes_no"}
     exact = pd.DataFrame({"id": list("abc"), "margin": [1.0, -2.0, 0.0]}).assign(**keys)
