@@ -1,5 +1,7 @@
 """What a forward may hold: measured, kept to, and halved where memory runs out."""
 
+import weakref
+
 import numpy as np
 import pytest
 
@@ -94,3 +96,41 @@ def test_memory_that_never_suffices_is_an_error_row_and_the_run_goes_on(picture_
     for row in rows:
         assert (row.status == "ok") == (row.context == "text_only")
         assert row.status == "ok" or "not enough memory" in row.error
+
+
+def test_halving_holds_nothing_of_the_forward_that_failed(picture_dir, make_samples):
+    held = []
+
+    class Cache:
+        pass
+
+    class Short(ToyBackend):
+        def prefix(self, batch):
+            assert all(ref() is None for ref in held)
+            cache = Cache()
+            held.append(weakref.ref(cache))
+            raise torch.OutOfMemoryError("CUDA out of memory")
+
+        def forward(self, batch, tails):
+            assert all(ref() is None for ref in held)
+            cache = Cache()
+            held.append(weakref.ref(cache))
+            if len(batch) > 2:  # the rows of one prompt: its two words
+                raise torch.OutOfMemoryError("CUDA out of memory")
+            return super().forward(batch, tails)
+
+    probes = build_probes(make_samples(4), ["original"], "yes_no")
+    for exact in (False, True):
+        batches = score_probes(probes, Short(), model="m", image_dir=picture_dir, exact=exact)
+        assert {s.error for rows in batches for s in rows} == {None}
+    assert len(held) > 8
+
+
+def test_a_device_that_is_lost_ends_the_run(picture_dir, make_samples):
+    class Lost(ToyBackend):
+        def prefix(self, batch):
+            raise torch.AcceleratorError("CUDA error: an illegal memory access was encountered")
+
+    probes = build_probes(make_samples(2), ["original"], "yes_no")
+    with pytest.raises(torch.AcceleratorError):
+        list(score_probes(probes, Lost(), model="m", image_dir=picture_dir))

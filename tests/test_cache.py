@@ -167,7 +167,7 @@ def test_missing_probes_says_what_is_missing_and_why(path):
     assert todo.reasons == {
         "image changed": 1,
         "prompt changed": 1,
-        "checkpoint, dtype, system message or processor changed": 1,
+        "checkpoint, dtype, system message, processor or --exact changed": 1,
         "image cannot be read": 1,
         "failed before": 1,
         "not scored yet": 1,

@@ -204,7 +204,7 @@ def test_check_facts_names_both_sides():
     ],
 )
 def test_divide_gives_each_actor_its_part(there, device, actors, most, expected):
-    assert engine_ray.divide(there, device, actors, most) == expected
+    assert engine_ray.divide([there], device, actors, most) == expected
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,14 @@ def test_divide_gives_each_actor_its_part(there, device, actors, most, expected)
 )
 def test_divide_refuses_actors_that_would_wait_for_ever(device, actors, text):
     with pytest.raises(BackendError, match=text):
-        engine_ray.divide({"CPU": 2.0}, device, actors, 9)
+        engine_ray.divide([{"CPU": 2.0}], device, actors, 9)
+
+
+def test_divide_asks_for_no_more_than_one_machine_has():
+    four = [{"CPU": 4.0}] * 4
+    assert engine_ray.divide(four, "cpu", 2, 9) == (2, {"num_cpus": 4})
+    assert engine_ray.divide(four, "cpu", 8, 9) == (8, {"num_cpus": 2})
+    assert engine_ray.divide([{"CPU": 8.0}, {"CPU": 1.0}], "cpu", 3, 9) == (3, {"num_cpus": 2})
 
 
 def test_join_without_ray_says_what_to_install(monkeypatch):

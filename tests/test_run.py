@@ -155,7 +155,9 @@ def test_score_manifest_keeps_settings_apart_and_loses_nothing(go, tmp_path):
     before = first.path.read_bytes()
     outcome, said = go(backend=Other(), contexts=["original"])
     assert outcome.scored == 8
-    assert "8 scored again: checkpoint, dtype, system message or processor changed." in said
+    assert (
+        "8 scored again: checkpoint, dtype, system message, processor or --exact changed." in said
+    )
     assert any("other settings" in text for text in said)
     assert set(read_scores(first.path)["context"]) == {"original"}
     (aside,) = first.path.parent.glob("*.old")

@@ -121,3 +121,21 @@ def test_worker_processes_give_the_same_rows(toy, picture_dir, make_samples, wor
     assert {k: s.model_dump() for k, s in alone.items()} == {
         k: s.model_dump() for k, s in ahead.items()
     }
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_question_that_names_a_picture_is_an_error_row(
+    load_miniature, picture_dir, make_samples, family
+):
+    backend = load_miniature(family)
+    samples = make_samples(2)
+    marked = f"Is {backend.image_mark} red?"
+    samples[1] = samples[1].model_copy(update={"question": marked})
+    probes = build_probes(samples, ["original", "text_only"], "yes_no")
+    for exact in (False, True):
+        found = scores(probes, backend, picture_dir, exact=exact)
+        assert len(found) == len(probes) == 8
+        for row in found.values():
+            assert (row.status == "error") == row.question.startswith(marked)
+            assert row.status == "ok" or "stands for a picture" in row.error

@@ -56,6 +56,7 @@ def test_verify_passes_clean_scores(tmp_path):
         ([row(yes=-0.5, no=0.0)], "`loss_yes` must be at least 0"),
         ([row(probe_id=None)], "`probe_id` is missing"),
         ([row(probe_id="x"), row("b", yes=1.1, probe_id="x")], "different margins"),
+        ([row(probe_id="x"), row("b", yes=1.0002, probe_id="x")], "different margins"),
         ([row(), row("b", model="n")], "one `model` a file"),
         ([row(dataset="e")], "lies elsewhere"),
         ([row(), row(context="blank", label="no")], "agree on `label`, got ['no', 'yes'] for 'a'"),

@@ -17,7 +17,7 @@ AHEAD = 8
 
 
 def read_ahead(reader: FileReader, workers: int) -> Iterator[list[Seen | str]]:
-    """Read files in order, in worker processes where there are any.
+    """Read files in order, in worker processes where there are any; they start at once.
 
     Parameters
     ----------
@@ -25,27 +25,24 @@ def read_ahead(reader: FileReader, workers: int) -> Iterator[list[Seen | str]]:
     workers : int
         Processes, at most one a core; 0 reads here, one file as it is asked for.
 
-    Yields
-    ------
-    list of Seen or str
+    Returns
+    -------
+    iterator of list of Seen or str
         What is seen of a file, in the order of its plan's pictures.
     """
     if not workers or len(reader) < 2:
-        yield from (reader[place] for place in range(len(reader)))
-        return
+        return (reader[place] for place in range(len(reader)))
     # Bytes go through a pipe. Tensors would go through shared memory, and where that is small, as
     # in many containers, the loader waits for ever.
-    yield from map(
-        pickle.loads,
-        DataLoader(
-            reader,
-            batch_size=None,
-            num_workers=min(workers, len(reader), _cores()),
-            prefetch_factor=AHEAD,
-            collate_fn=pickle.dumps,
-            worker_init_fn=_end_with_parent,
-        ),
+    loader = DataLoader(
+        reader,
+        batch_size=None,
+        num_workers=min(workers, len(reader), _cores()),
+        prefetch_factor=AHEAD,
+        collate_fn=pickle.dumps,
+        worker_init_fn=_end_with_parent,
     )
+    return map(pickle.loads, iter(loader))
 
 
 def _end_with_parent(number: int) -> None:

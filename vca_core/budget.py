@@ -42,7 +42,8 @@ class Budget:
         Parameters
         ----------
         kind : str
-            "whole", "prefix" or "suffix": what a token takes differs.
+            Whole prompts, prefixes or what follows them, about an image or not: what a token
+            takes differs.
         """
         room = FAST[self.kind]
         if kind in self.per_token:
@@ -76,7 +77,8 @@ class Budget:
 
     def _free(self) -> int:
         if self.kind == "cuda":
-            return torch.cuda.mem_get_info(self.device)[0]
+            kept = torch.cuda.memory_reserved(self.device) - self._used()
+            return torch.cuda.mem_get_info(self.device)[0] + kept
         return psutil.virtual_memory().available
 
     def _used(self) -> int:
@@ -109,5 +111,5 @@ class Budget:
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether an error says that memory ran out, in torch's or the system's words."""
     text = str(error).lower()
-    words = ("out of memory", "can't allocate memory", "not enough memory")
+    words = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or any(w in text for w in words)

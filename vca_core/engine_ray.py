@@ -73,8 +73,8 @@ def score_with_ray(
     import ray
 
     try:
-        there = ray.cluster_resources()
-        n, resources = divide(there, backend.device, actors, len(chunks))
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        n, resources = divide(nodes, backend.device, actors, len(chunks))
         remote = ray.remote(Actor).options(max_restarts=0, **resources)
         options = {"memory": None, **options, "image_dir": Path(image_dir or ".").resolve()}
         given = (checkpoint, facts(backend), resources["num_cpus"], n, options)
@@ -112,7 +112,7 @@ def join() -> bool:
 
 
 def divide(
-    there: dict[str, float], device: str, actors: int | None, most: int
+    nodes: Sequence[dict[str, float]], device: str, actors: int | None, most: int
 ) -> tuple[int, dict[str, int]]:
     """Count the actors, ``most`` at most, and what each asks Ray for: a GPU, or CPUs for threads.
 
@@ -125,13 +125,17 @@ def divide(
     kind = {"cpu": "CPU", "cuda": "GPU"}.get(device)
     if kind is None:
         raise BackendError(f"Ray chooses each actor's device: name cpu or cuda, got {device!r}.")
-    units = int(there.get(kind, 0))
+    there = [int(node.get(kind, 0)) for node in nodes]
+    units = sum(there)
     n = actors or (units if kind == "GPU" else min(2, units))
     if not 0 < n <= units:
         raise BackendError(f"Each of {n or 'the'} actors needs a {kind}; Ray has {units}.")
     n = min(n, most)
-    cpus = max(1, int(there.get("CPU", 1)) // n)
-    return n, {"num_cpus": cpus} if kind == "CPU" else {"num_cpus": 1, "num_gpus": 1}
+    if kind == "GPU":
+        return n, {"num_cpus": 1, "num_gpus": 1}
+    # An actor stands on one machine: the most CPUs of which n actors find enough.
+    cpus = max(c for c in range(1, max(there) + 1) if sum(own // c for own in there) >= n)
+    return n, {"num_cpus": cpus}
 
 
 def _done(
@@ -166,6 +170,7 @@ def _done(
             except RayTaskError as error:
                 raise error.cause from error
             except RayError as error:
+                ray.kill(actor)  # it may be out of reach, and hold its device, but alive
                 lost += 1
                 if lost > LOST * n_actors:
                     raise RuntimeError(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from PIL import Image
 
-from vca_core.backends.base import Backend, BackendError, Encoded
+from vca_core.backends.base import Backend, Encoded
 from vca_core.contexts import GRAY
 from vca_core.identity import Identity, name_probe
 from vca_core.jobs import Job, Unit, check_length, expand_ids
@@ -82,7 +82,7 @@ class Intake:
         canvas = Image.new("RGB", seen.size, GRAY)
         try:
             encoded = self.backend.encode(probes[0].text, canvas)
-        except (BackendError, ValueError) as error:
+        except (RuntimeError, ValueError) as error:  # a BackendError too
             yield [(probe, None, str(error)) for probe in probes]
             return
         yield from self._unit(probes, seen._replace(encoded=encoded))
@@ -92,7 +92,7 @@ class Intake:
         shown = seen is not None
         try:
             encoded = seen.encoded if shown else self.backend.encode(probes[0].text, None)
-        except (BackendError, ValueError) as error:
+        except (RuntimeError, ValueError) as error:
             yield [(probe, None, str(error)) for probe in probes]
             return
         if encoded.pixels is not None:

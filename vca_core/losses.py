@@ -79,23 +79,31 @@ def plain_losses(
     A batch that memory cannot hold is halved; one that fails otherwise is retried one by one.
     """
     tokens = sum(len(job.tails) for _, job in batch) * max(len(job.ids) for _, job in batch)
+    reason, short = None, False
     try:
-        with budget.forward("whole", tokens):
+        with budget.forward(f"whole, {_shows(batch[0][0])}", tokens):
             results = _plain(backend, batch)
-    except MemoryError as error:
-        if len(batch) > 1:
-            middle = len(batch) // 2
-            parts = batch[:middle], batch[middle:]
-            return [found for part in parts for found in plain_losses(backend, part, budget)]
-        return [f"{type(error).__name__}: {error}"]
-    except (RuntimeError, ValueError, IndexError) as error:
-        results = [f"{type(error).__name__}: {error}"] * len(batch)
+    except torch.AcceleratorError:
+        raise  # the device is lost, and with it all that would follow
+    except (RuntimeError, ValueError, IndexError, MemoryError) as error:
+        reason, short = f"{type(error).__name__}: {error}", isinstance(error, MemoryError)
+    # Not while the error is handled: it keeps the failed forward's tensors alive.
+    if short and len(batch) > 1:
+        middle = len(batch) // 2
+        parts = batch[:middle], batch[middle:]
+        return [found for part in parts for found in plain_losses(backend, part, budget)]
+    if reason is not None:
+        results = [reason] * len(batch)
     if len(batch) == 1:
         return results
     return [
         plain_losses(backend, [job], budget)[0] if isinstance(result, str) else result
         for job, result in zip(batch, results, strict=True)
     ]
+
+
+def _shows(unit: Unit) -> str:
+    return "image" if unit.encoded.images else "text"
 
 
 def _plain(backend: Backend, batch: Sequence[tuple[Unit, Job]]) -> list[Result]:
@@ -138,11 +146,14 @@ def shared_losses(backend: Backend, units: Sequence[Unit], budget: Budget) -> li
     """
     try:
         return _shared(backend, units, budget)
+    except torch.AcceleratorError:
+        raise
     except (RuntimeError, ValueError, IndexError, MemoryError):
-        if len(units) > 1:
-            middle = len(units) // 2
-            parts = units[:middle], units[middle:]
-            return [found for part in parts for found in shared_losses(backend, part, budget)]
+        pass  # what comes next needs the memory that the error still holds
+    if len(units) > 1:
+        middle = len(units) // 2
+        parts = units[:middle], units[middle:]
+        return [found for part in parts for found in shared_losses(backend, part, budget)]
     unit = units[0]
     return [[plain_losses(backend, [(unit, job)], budget)[0] for job in unit.jobs]]
 
@@ -158,7 +169,8 @@ class _Row(NamedTuple):
 def _shared(backend: Backend, units: Sequence[Unit], budget: Budget) -> list[list[Result]]:
     heads = [unit.head for unit in units]
     starts = [unit.encoded_as(unit.jobs[0].ids[:n]) for unit, n in zip(units, heads, strict=True)]
-    with budget.forward("prefix", len(units) * max(heads)):
+    kind = _shows(units[0])
+    with budget.forward(f"prefix, {kind}", len(units) * max(heads)):
         prefix = backend.prefix(starts)
     rows = [
         _Row(owner, number, tail, [*job.ids[heads[owner] :], *tail])
@@ -169,10 +181,10 @@ def _shared(backend: Backend, units: Sequence[Unit], budget: Budget) -> list[lis
     rows.sort(key=lambda row: len(row.fed))  # neighbours of one length need little padding
     found: list[dict[tuple[int, tuple[int, ...]], torch.Tensor]] = [{} for _ in units]
     while rows:
-        n = max(1, budget.tokens("suffix") // len(rows[-1].fed))
+        n = max(1, budget.tokens(f"suffix, {kind}") // len(rows[-1].fed))
         chunk, rows = rows[:n], rows[n:]
         try:
-            with budget.forward("suffix", sum(len(row.fed) for row in chunk)):
+            with budget.forward(f"suffix, {kind}", sum(len(row.fed) for row in chunk)):
                 logits = backend.extend(
                     prefix,
                     [row.owner for row in chunk],

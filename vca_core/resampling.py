@@ -98,7 +98,7 @@ def count_patterns(sums: np.ndarray, weights: np.ndarray | None = None) -> Patte
     else:
         _, first, which = np.unique(keys, return_index=True, return_inverse=True)
         patterns = sums[:, first]
-    sizes = np.bincount(which, weights, minlength=patterns.shape[1])
+    sizes = np.bincount(which.ravel(), weights, minlength=patterns.shape[1])
     return Patterns(patterns, sizes.astype(np.int64))
 
 

@@ -70,11 +70,14 @@ def score_probes(
     Yields
     ------
     list of Score
-        One per probe, in the order of the forwards. Probes that share a `probe_id` share a
-        forward. What cannot be scored is a row with ``status`` "error" and its reason.
+        One per probe, in the order of the forwards. Probes of a chunk that share a `probe_id`
+        share a forward. What cannot be scored is a row with ``status`` "error" and its reason.
     """
     if probes:
         backend.prepare()
+    probes, rows = _refuse_marks(probes, backend, model)
+    if rows:
+        yield rows
     chunks = list(plan_chunks(probes, CHUNK))
     reader = FileReader([f for c in chunks for f in c.files], image_dir, backend.encode)
     reads = read_ahead(reader, workers)
@@ -112,6 +115,17 @@ def score_chunk(
         yield _rows(backend, model, answers)
 
 
+def _refuse_marks(
+    probes: Sequence[Probe], backend: Backend, model: str
+) -> tuple[Sequence[Probe], list[Score]]:
+    """Take out probes whose text holds what stands for a picture: it would be taken for one."""
+    mark = getattr(backend, "image_mark", None)
+    bad = [probe for probe in probes if mark and mark in probe.text]
+    reason = f"the text holds {mark!r}, which stands for a picture: take it out of the manifest"
+    rows = [score_row(backend, model, probe, None, reason) for probe in bad]
+    return ([p for p in probes if mark not in p.text] if bad else probes), rows
+
+
 def _rows(backend: Backend, model: str, answers: Sequence[Answer]) -> list[Score]:
     return [score_row(backend, model, *answer) for answer in answers]
 
@@ -125,10 +139,11 @@ def _answers(
         shared = [] if limits.exact else [unit for unit in alike if len(unit.rows) > 1]
         apart = alike if limits.exact else [unit for unit in alike if len(unit.rows) == 1]
         plain = [(unit, job) for unit in apart for job in unit.jobs]
-        for batch in _batches(plain, lambda pair: len(pair[1].ids), "whole", limits):
+        kind = "image" if shown else "text"
+        for batch in _batches(plain, lambda pair: len(pair[1].ids), f"whole, {kind}", limits):
             results = plain_losses(backend, batch, limits.budget)
             yield intake.answer([job for _, job in batch], results)
-        for batch in _batches(shared, lambda unit: unit.head, "prefix", limits):
+        for batch in _batches(shared, lambda unit: unit.head, f"prefix, {kind}", limits):
             results = [r for own in shared_losses(backend, batch, limits.budget) for r in own]
             yield intake.answer([job for unit in batch for job in unit.jobs], results)
 

@@ -189,6 +189,11 @@ class HFBackend(SharesPrefixes, ABC):
         return self.logits_at(hidden, ends, [len(tail) + 1 for tail in tails])
 
     @property
+    def image_mark(self) -> str | None:
+        """Text that stands for a picture in a prompt."""
+        return getattr(self.processor, "image_token", None)
+
+    @property
     def pad_id(self) -> int:
         """Token that fills the right of a row; it is masked."""
         return self.tokenizer.pad_token_id or 0

@@ -86,4 +86,4 @@ def _why_missing(old: dict | None, identity) -> str | None:
         return "image changed"
     if old["prompt_sha256"] != identity.prompt_sha256:
         return "prompt changed"
-    return "checkpoint, dtype, system message or processor changed"
+    return "checkpoint, dtype, system message, processor or --exact changed"
