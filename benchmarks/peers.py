@@ -158,6 +158,9 @@ def run(items: int, repeats: int, threads: int, out: Path) -> None:
             rows += own
             margins.append(agreed)
     results, agreement = pd.DataFrame(rows)[COLUMNS], pd.concat(margins, ignore_index=True)
+    # Decisions under one interface were scored again with those under both: they count once.
+    once = ["model", "data", "tool", "context", "interface"]
+    agreement = agreement.drop_duplicates(once, keep="last", ignore_index=True)
     out.mkdir(parents=True, exist_ok=True)
     results.to_csv(out / "peers.csv", index=False)
     agreement.to_csv(out / "peers_margins.csv", index=False)

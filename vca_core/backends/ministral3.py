@@ -51,6 +51,11 @@ class Ministral3(HFBackend):
             "image_processor": None if encoder is None else vars(encoder.image_config),
         }
 
+    @property
+    def image_mark(self) -> str | None:  # noqa: D102
+        # mistral-common reads no control token in a user's text.
+        return None if self.mistral_common else super().image_mark
+
     def render(self, text: str, image: bool) -> tuple[str, list[int]]:  # noqa: D102
         if not self.mistral_common:
             return super().render(text, image)
