@@ -221,6 +221,14 @@ def test_open_thought_is_refused(tmp_path, miniatures):
     load_backend(str(folder))
 
 
+def test_weights_cut_short_say_so(tmp_path, miniatures):
+    folder = copy(miniatures, "internvl", tmp_path)
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1000])
+    with pytest.raises(BackendError, match="cannot be read .*Fetch them again"):
+        load_backend(str(folder)).prepare()
+
+
 def test_words_that_do_not_survive_the_tokenizer_are_refused(load_miniature, monkeypatch):
     backend = load_miniature("ministral3")
     monkeypatch.setattr(backend, "_words", {})
