@@ -1,12 +1,12 @@
 """Measure everything that page 09 shows, and print it against the project's aims.
 
-Example, from the project's root (about 35 minutes on two quiet cores, 12 GB for the other tools):
+Example, from the project's root (about half an hour on two quiet cores, 12 GB for the other tools):
 
     python -m benchmarks
 
 Runs `benchmarks.cost`, `benchmarks.peers` (each tool in an environment of its own, made at the
-first run), ``analysis_scale.py`` and ``bench_bootstrap.py`` one after the other; each prints its
-own ratios. With --only one or some of them.
+first run), `benchmarks.analysis_scale` and `benchmarks.bench_bootstrap` one after the other; each
+prints its own ratios. With --only one or some of them.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def commands(name: str, out: Path) -> list[list[str]]:
             ["-m", "benchmarks.peers", "setup"],
             ["-m", "benchmarks.peers", "run", "--out", str(out)],
         ],
-        "analysis": [[str(HERE / "analysis_scale.py"), "--out", str(out / "analysis.csv")]],
-        "bootstrap": [[str(HERE / "bench_bootstrap.py"), "--out", str(out / "bootstrap.csv")]],
+        "analysis": [["-m", "benchmarks.analysis_scale", "--out", str(out / "analysis.csv")]],
+        "bootstrap": [["-m", "benchmarks.bench_bootstrap", "--out", str(out / "bootstrap.csv")]],
     }[name]
 
 

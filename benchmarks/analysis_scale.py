@@ -8,14 +8,13 @@ audited in a process of its own.
 
 Run from the project's root, for example:
 
-    python benchmarks/analysis_scale.py --out analysis_scale.csv
-    python benchmarks/analysis_scale.py --records 1000000 --folder scratch
+    python -m benchmarks.analysis_scale --out analysis_scale.csv
+    python -m benchmarks.analysis_scale --records 1000000 --folder scratch
 """
 
 import argparse
 import csv
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -27,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from benchmarks.peer_io import peak_bytes
 from vca_core import metrics
 from vca_core.cache import scores_path, stream_margins
 from vca_core.records import SCORE_SCHEMA
@@ -91,16 +91,6 @@ def write_cache(root: Path, n_records: int) -> None:
                     writer.write_table(score_rows(model, context, numbers, n, rng))
 
 
-def peak_bytes() -> int:
-    """Peak resident memory of this process."""
-    status = Path("/proc/self/status")
-    if status.exists():  # ru_maxrss of a child starts at what its parent had
-        line = next(x for x in status.read_text().splitlines() if x.startswith("VmHWM"))
-        return int(line.split()[1]) * 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
-
-
 def measure(root: Path) -> dict:
     """Audit a cache: count the patterns of events in one pass, then resample the counts."""
     start = time.perf_counter()
@@ -128,7 +118,7 @@ def run(n_records: int, folder: Path) -> dict:
         start = time.perf_counter()
         write_cache(Path(scratch), n_records)
         print(f"{n_records:,} records written in {time.perf_counter() - start:.0f} s", flush=True)
-        command = [sys.executable, __file__, "--measure", scratch]
+        command = [sys.executable, "-m", "benchmarks.analysis_scale", "--measure", scratch]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
 

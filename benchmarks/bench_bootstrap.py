@@ -13,8 +13,8 @@ resamples, and its time is scaled up. SciPy's bootstrap knows no clusters.
 
 Run from the project's root, for example:
 
-    python benchmarks/bench_bootstrap.py
-    python benchmarks/bench_bootstrap.py --turns 5 --out bootstrap.csv
+    python -m benchmarks.bench_bootstrap
+    python -m benchmarks.bench_bootstrap --turns 5 --out bootstrap.csv
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
 Example, from the project's root (about 15 minutes on two quiet cores):
 
-    python -m benchmarks.cost --items 64 --repeats 5
+    python -m benchmarks.cost --items 48 --repeats 3
 
 For mini-llava and for a random checkpoint of 14 million parameters (`benchmarks.checkpoint`), on
 pairs (two statements a picture) and on single statements: `accuracy` is the original picture
@@ -27,6 +27,7 @@ import pandas as pd
 import psutil
 
 from benchmarks import checkpoint
+from vca_core import measurements
 from vca_core.metrics import cost_ratios
 from vca_core.scenes import build_scenes
 
@@ -37,10 +38,9 @@ DATA = {"pairs": "pairs", "single": "queries"}
 """Name of the data in the results, and of the scenes."""
 TINY = 4
 """The tiny checkpoint gets this many times the items, or its runs are over in a blink."""
+COLUMNS = list(measurements.COLUMNS["cost"])
 BATCHES = (1, 2, 4, 8, 16, 32)
 GROWTH = (1, 4, 16)
-COLUMNS = ["part", "tool", "version", "model", "data", "context_set", "repeat", "n_item_contexts",
-           "seconds", "peak_bytes", "loaded_bytes", "note"]  # fmt: skip
 
 
 def measure(kind: str, folder: Path, manifest: Path, items: int, threads: int, **options) -> dict:
@@ -120,8 +120,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--items", type=int, default=64, help="statements (64)")
-    parser.add_argument("--repeats", type=int, default=5, help="rounds of the three kinds (5)")
+    parser.add_argument("--items", type=int, default=48, help="statements (48)")
+    parser.add_argument("--repeats", type=int, default=3, help="rounds of the three kinds (3)")
     parser.add_argument("--threads", type=int, default=2, help="of torch (2)")
     parser.add_argument("--workers", type=int, default=0, help="processes that read pictures (0)")
     parser.add_argument("--out", type=Path, default=HERE / "results", help="folder of the files")

@@ -3,7 +3,7 @@
 Examples, from the project's root:
 
     python -m benchmarks.peers setup
-    python -m benchmarks.peers run --items 32 --repeats 3
+    python -m benchmarks.peers run --items 16 --repeats 3
 
 ``setup`` makes each tool its own environment below ``_build/peers`` (6 GB each, some minutes).
 ``run`` draws scenes, builds the checkpoint, and lets the tools score the same statements in turn:
@@ -25,6 +25,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from benchmarks import checkpoint, peer_margins
+from vca_core import measurements
 from vca_core.metrics import peer_ratios
 from vca_core.probes import build_probes
 from vca_core.records import VERBALIZERS, read_manifest
@@ -37,8 +38,7 @@ CONTEXTS = ("original", "blank")
 SURFACES = (("yes_no",), ("yes_no", "true_false"))
 """One answer interface, and both: what shares a picture grows."""
 OURS, EXACT = "vca_core", "vca_core --exact"
-COLUMNS = ["part", "tool", "version", "model", "data", "context_set", "repeat"]
-COLUMNS += ["n_item_contexts", "seconds", "peak_bytes", "note"]
+COLUMNS = list(measurements.COLUMNS["peers"])
 TINY = 4
 """The tiny checkpoint gets this many times the pictures, or its runs are over in a blink."""
 
@@ -175,7 +175,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("command", choices=["setup", "run"])
-    parser.add_argument("--items", type=int, default=32, help="pictures, each with two statements")
+    parser.add_argument("--items", type=int, default=16, help="pictures, each with two statements")
     parser.add_argument("--repeats", type=int, default=3, help="rounds of all tools")
     parser.add_argument("--threads", type=int, default=2, help="of each tool")
     parser.add_argument("--out", type=Path, default=HERE / "results", help="folder of both files")

@@ -6,15 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import vca_core.cli.audit as cli
 from vca_core import metrics
 from vca_core.records import SchemaError
 
 CONTEXTS = ("original", "text_only", "blank")
-TABLES = [
-    (metrics.headline_events, metrics.support_rates),
-    (metrics.cell_events, metrics.outcome_decomposition),
-    (metrics.survival_events, metrics.decision_survival),
-]
+TABLES = [(events, cli.TABLES[table][0]) for table, events in cli.COUNTED.items()]
 
 
 def generator():

@@ -21,11 +21,7 @@ from vca_core.records import SCORE_SCHEMA, NotScoredError, SchemaError
 
 CONTEXTS = ("original", "text_only", "blank")
 INDEX = ["model", "dataset", "interface", "wording", "sample_id"]
-TABLES = [
-    (metrics.headline_events, metrics.support_rates),
-    (metrics.cell_events, metrics.outcome_decomposition),
-    (metrics.survival_events, metrics.decision_survival),
-]
+TABLES = [(events, cli.TABLES[table][0]) for table, events in cli.COUNTED.items()]
 
 
 def generator():

@@ -10,7 +10,7 @@ import psutil
 import torch
 
 FAST = {"cpu": 2048, "cuda": 16_384}
-"""Tokens beyond which a forward is no faster a token: on a processor measured (benchmarks/)."""
+"""Tokens beyond which a forward was no faster a token: on a processor. A GPU was not measured."""
 SHARE = {"cpu": 0.5, "cuda": 0.8}
 """Part of the memory that is free at the start which is used where no budget is given."""
 

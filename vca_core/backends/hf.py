@@ -15,7 +15,7 @@ from transformers.utils import logging as hf_logging
 
 from vca_core.backends.base import BackendError, Encoded
 from vca_core.backends.files import CheckpointFiles
-from vca_core.backends.prefix import SharesPrefixes, padded
+from vca_core.backends.prefix import SharesPrefixes
 from vca_core.records import VERBALIZERS
 
 ATTENTION = "sdpa"
@@ -180,11 +180,7 @@ class HFBackend(SharesPrefixes, ABC):
         rows = [[*e.ids, *tail] for e, tail in zip(batch, tails, strict=True)]
         # Padding stands on the right: positions start at 0 in every row, and a causal model
         # never looks ahead, so a row's logits do not depend on its neighbours' lengths.
-        ids, mask = padded(rows, self.pad_id)
-        images = self.collate(batch, ids.shape[1]) if batch[0].images else {}
-        given = {"input_ids": ids, "attention_mask": mask, **images}
-        given = {name: self._move(tensor) for name, tensor in given.items()}
-        hidden = self.model.model(**given, use_cache=False).last_hidden_state
+        hidden = self.model.model(**self.inputs(batch, rows), use_cache=False).last_hidden_state
         ends = [(number, len(row)) for number, row in enumerate(rows)]
         return self.logits_at(hidden, ends, [len(tail) + 1 for tail in tails])
 

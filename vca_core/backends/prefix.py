@@ -118,15 +118,21 @@ class SharesPrefixes:
 
     @torch.inference_mode()
     def prefix(self, batch: Sequence[Encoded]) -> Prefix:  # noqa: D102
-        ids, mask = padded([e.ids for e in batch], self.pad_id)
-        images = self.collate(batch, ids.shape[1]) if batch[0].images else {}
-        given = {"input_ids": ids, "attention_mask": mask, **images}
-        given = {name: self._move(tensor) for name, tensor in given.items()}
+        starts = [e.ids for e in batch]
         cache = DynamicCache(config=self.config.get_text_config())
         check_growable(cache)
-        self.model.model(**given, **self._cached(cache))
-        lengths = mask.sum(dim=1)
-        return Prefix(cache, lengths, self.positions_after(lengths, bool(images)))
+        self.model.model(**self.inputs(batch, starts), **self._cached(cache))
+        lengths = torch.tensor([len(ids) for ids in starts])
+        return Prefix(cache, lengths, self.positions_after(lengths, bool(batch[0].images)))
+
+    def inputs(
+        self, batch: Sequence[Encoded], rows: Sequence[Sequence[int]]
+    ) -> dict[str, torch.Tensor]:
+        """Make what the whole model takes: rows padded on the right, and their images."""
+        ids, mask = padded(rows, self.pad_id)
+        images = self.collate(batch, ids.shape[1]) if batch[0].images else {}
+        given = {"input_ids": ids, "attention_mask": mask, **images}
+        return {name: self._move(tensor) for name, tensor in given.items()}
 
     def _cached(self, cache: DynamicCache) -> dict:
         # Renamed in transformers 5; both names are in use within the versions we take.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from vca_core.metrics.rates import ESTIMATE, RUN, iterate_runs, run_clusters
+from vca_core.metrics.rates import ESTIMATE, RUN, as_estimate, iterate_runs, run_clusters
 from vca_core.resampling import Patterns, cluster_sums, count_patterns
 from vca_core.stats import Interval, bootstrap_patterns, percentile_intervals
 
@@ -118,11 +118,5 @@ def _estimate(patterns: Patterns, j: int, k: int, interval: Interval, n_undefine
     """As `vca_core.metrics.rates.estimate`, from counts."""
     events, records = patterns.sums[j] @ patterns.sizes, patterns.sums[k + j] @ patterns.sizes
     n_clusters = int(patterns.sizes[patterns.sums[k + j] > 0].sum())
-    return {
-        "value": float(events / records) if records else np.nan,
-        "low": interval.low if n_clusters > 1 else np.nan,
-        "high": interval.high if n_clusters > 1 else np.nan,
-        "n": int(records),
-        "n_clusters": n_clusters,
-        "n_undefined": n_undefined,
-    }
+    value = float(events / records) if records else np.nan
+    return as_estimate(value, interval, int(records), n_clusters, n_undefined)

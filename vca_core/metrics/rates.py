@@ -108,14 +108,16 @@ def _estimate(
 ) -> dict:
     inside = ~np.isnan(values)
     n_clusters = int(np.count_nonzero(np.bincount(clusters[inside])))
-    return {
-        "value": float(values[inside].mean()) if inside.any() else np.nan,
-        "low": interval.low if n_clusters > 1 else np.nan,
-        "high": interval.high if n_clusters > 1 else np.nan,
-        "n": int(inside.sum()),
-        "n_clusters": n_clusters,
-        "n_undefined": n_undefined,
-    }
+    value = float(values[inside].mean()) if inside.any() else np.nan
+    return as_estimate(value, interval, int(inside.sum()), n_clusters, n_undefined)
+
+
+def as_estimate(
+    value: float, interval: Interval, n: int, n_clusters: int, n_undefined: int
+) -> dict:
+    """Name the parts of an estimate as `ESTIMATE` does; the interval needs two clusters."""
+    low, high = interval if n_clusters > 1 else (np.nan, np.nan)
+    return dict(zip(ESTIMATE, (value, low, high, n, n_clusters, n_undefined), strict=True))
 
 
 def rate_frame(
